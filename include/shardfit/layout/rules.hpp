@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "shardfit/spec/scenario.hpp"
+
+namespace shardfit {
+
+/// One reason code a validity rule; the enumerators and their words are generated from one table (layout/rules/*.cpp).
+using RuleId = int;
+
+enum class RuleSource { megatron_core, megatron_lm_arguments, megatron_bridge, transformer_engine, deepep, torch, shardfit, count };
+template <>
+inline constexpr std::array<std::string_view, kCount<RuleSource>> kNames<RuleSource> = {
+    "megatron-core", "megatron-lm arguments", "megatron-bridge", "transformer-engine", "deepep", "torch", "shardfit"};
+
+/// A layout breaks a rule: the two numbers that disagree ("3 does not divide 64"). An ordinary value, never thrown.
+struct Violation {
+  RuleId rule = -1;
+  std::int64_t got = 0, need = 0;
+};
+
+/// The words of a rule, for `list rules`, `check` and docs/rules.md.
+struct RuleInfo {
+  std::string_view code;          ///< "tp_divides_heads"
+  std::string_view section;       ///< grid, tensor, pipeline, moe, recompute, precision, ...
+  std::string_view condition;     ///< what must hold
+  std::string_view got, need;     ///< what the two numbers of a violation are
+  RuleSource asserted_by;
+  std::string_view pointer;       ///< where in the public source
+};
+
+std::span<const RuleInfo> rules();
+
+/// The first rule that the layout breaks, cheapest rules first; no allocation.
+std::optional<Violation> first_violation(const Job& job, const Layout& layout);
+
+/// Every rule that the layout breaks.
+std::vector<Violation> all_violations(const Job& job, const Layout& layout);
+
+/// Values of the axis that a rule is about which would satisfy it, nearest first (at most `most`); empty if no single
+/// axis cures it. For "try 2 or 4".
+struct Cure { std::string_view axis; std::vector<int> values; };
+Cure nearest_cure(const Job& job, const Layout& layout, const Violation& violation, int most = 3);
+
+}  // namespace shardfit

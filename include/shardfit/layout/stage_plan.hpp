@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "shardfit/spec/layout.hpp"
+#include "shardfit/spec/scenario.hpp"
+
+namespace shardfit {
+
+/// A contiguous run of decoder layers on one pipeline rank, with what else lives there.
+struct Chunk {
+  int first_layer = 0, num_layers = 0;
+  bool embedding = false, head = false, vision = false;
+  int mtp_layers = 0;
+  friend bool operator==(const Chunk&, const Chunk&) = default;
+};
+
+/// Which layers every pipeline rank holds. Chunk vp*pp + stage, as Megatron numbers them.
+struct StagePlan {
+  int pp = 1, vpp = 1;
+  std::vector<Chunk> chunks;
+  const Chunk& at(int stage, int virtual_stage) const { return chunks[std::size_t(virtual_stage * pp + stage)]; }
+  int layers_on(int stage) const {
+    int n = 0;
+    for (int v = 0; v < vpp; ++v) n += at(stage, v).num_layers;
+    return n;
+  }
+};
+
+/// The plan of a layout; nothing if the layers cannot be split that way (a rule says why). Reuses `plan`'s memory.
+/// Source: Megatron-LM core/transformer/transformer_block.py:get_num_layers_to_build,
+/// core/transformer/pipeline_parallel_layer_layout.py, core/models/hybrid/hybrid_layer_allocation.py.
+[[nodiscard]] bool make_stage_plan(const Job& job, const Layout& layout, StagePlan& plan);
+
+/// "Et*2|(tt|)*2tL" -> {"Ett", "tt", "tt", "tL"}. Nothing if the text is malformed (`why` says how).
+std::optional<std::vector<std::string>> expand_layout_string(const std::string& text, std::string* why = nullptr);
+
+}  // namespace shardfit

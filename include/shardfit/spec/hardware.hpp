@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "shardfit/base/units.hpp"
+#include "shardfit/spec/precision.hpp"
+
+namespace shardfit {
+
+/// How a figure came to be known.
+enum class FigureKind { datasheet, measured, fitted, assumed, count };
+template <>
+inline constexpr std::array<std::string_view, kCount<FigureKind>> kNames<FigureKind> = {"datasheet", "measured",
+                                                                                        "fitted", "assumed"};
+
+/// A hardware figure with its provenance. Formulas read `value`; reports print the rest.
+struct Figure {
+  double value = 0;
+  FigureKind kind = FigureKind::assumed;
+  std::string source;
+};
+
+/// Burst GEMM time: t0 + |(FLOP/rate * (1 + wave*(waves-1)) * (1 + k_half/k), bytes/(0.85 HBM))|_3. Fitted to kernel
+/// tables; `error_median`/`error_p90` say how well, in percent.
+struct GemmCurve {
+  double rate_tflops = 0, launch_us = 0, k_half = 0, wave = 0;
+  double error_median = 0, error_p90 = 0;
+};
+
+/// Burst attention forward time: t0 + FLOP/rate * (1 + seq_half/s); FLOP counted causal (halved).
+struct AttentionCurve {
+  int head_dim = 0;          ///< 0: MLA
+  double rate_tflops = 0, seq_half = 0;
+  double error_median = 0, error_p90 = 0;
+};
+
+enum class HostCpu { x86, grace, count };
+template <>
+inline constexpr std::array<std::string_view, kCount<HostCpu>> kNames<HostCpu> = {"x86", "grace"};
+
+enum class GpuGeneration { ampere, hopper, blackwell, count };
+template <>
+inline constexpr std::array<std::string_view, kCount<GpuGeneration>> kNames<GpuGeneration> = {"ampere", "hopper",
+                                                                                              "blackwell"};
+
+struct GpuSpec {
+  std::string name;
+  GpuGeneration generation = GpuGeneration::hopper;
+  EnumArray<Math, Figure> peak_tflops;     ///< dense; 0: not supported
+  Figure sm_count;
+  Figure memory_nominal_gb;                ///< 1e9 bytes, as labelled
+  Figure memory_usable_gib;                ///< what torch reports as total
+  Figure hbm_tb_per_s;
+  Figure power_w;
+  EnumArray<Math, GemmCurve> gemm;         ///< rate 0: no curve for that kind
+  std::vector<AttentionCurve> attention;   ///< by head dim, and MLA
+  Figure fp8_attention_speedup;            ///< rate factor of FP8 attention
+  Figure sustained_factor;                 ///< sustained over burst tensor rate
+  std::string curves_source;
+};
+
+struct NodeSpec {
+  int gpus = 8;                            ///< GPUs of one OS node
+  HostCpu cpu = HostCpu::x86;
+  Figure host_link_gb_per_s;               ///< per GPU and direction, GPU to host memory
+  Figure host_memory_gib;                  ///< per node
+};
+
+struct FabricSpec {
+  int nvlink_domain_gpus = 8;              ///< GPUs that share NVSwitches
+  int placed_per_domain = 8;               ///< GPUs of a domain that a job usually gets (64 of 72)
+  Figure nvlink_gb_per_s;                  ///< per GPU and direction
+  Figure nvlink_latency_us;
+  Figure nic_gb_per_s;                     ///< per GPU and direction
+  Figure nic_alltoall_gb_per_s;            ///< what all-to-all gets of a NIC
+  Figure nic_latency_us;
+  int leaf_ports_down = 32, spines = 8;    ///< rail-optimised leaf/spine
+  int nodes_per_leaf_group = 32;           ///< nodes whose rails meet in one leaf a rail (a scalable unit)
+  Figure oversubscription;                 ///< uplink: 1 = none
+  bool sharp = false;
+};
+
+struct PriceSpec { Figure usd_per_gpu_hour; Figure all_in_power_w; };
+
+struct HardwareSpec {
+  std::string name;                        ///< "gb200-nvl72"
+  GpuSpec gpu;
+  NodeSpec node;
+  FabricSpec fabric;
+  PriceSpec price;
+  Figure context_gib;                      ///< CUDA context and libraries outside torch
+  Figure nccl_gib_per_communicator;
+  Figure nvls_gib;                         ///< NVLS buffers of one communicator that uses them
+  std::string source_file;
+};
+
+}  // namespace shardfit

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "shardfit/base/names.hpp"
+
+namespace shardfit {
+
+enum class Framework { megatron, torch_fsdp2, other, count };
+template <>
+inline constexpr std::array<std::string_view, kCount<Framework>> kNames<Framework> = {"megatron", "torch_fsdp2", "other"};
+
+/// Which front end filled the defaults that a run leaves out.
+enum class EntryPoint { megatron_lm, megatron_bridge, ms_swift, torch_tools, count };
+template <>
+inline constexpr std::array<std::string_view, kCount<EntryPoint>> kNames<EntryPoint> = {
+    "megatron_lm", "megatron_bridge", "ms_swift", "torch_tools"};
+
+enum class AttentionKernel { unfused, flash, fused, count };
+template <>
+inline constexpr std::array<std::string_view, kCount<AttentionKernel>> kNames<AttentionKernel> = {"unfused", "flash",
+                                                                                                  "fused"};
+
+enum class CrossEntropy { unfused, native_fused, te_fused, count };
+template <>
+inline constexpr std::array<std::string_view, kCount<CrossEntropy>> kNames<CrossEntropy> = {"unfused", "native_fused",
+                                                                                            "te_fused"};
+
+/// What the software does beside the layout: a named, dated set of switches. A run may override single ones.
+/// The profiles that ship are in stacks/*.json, each with its source.
+struct StackProfile {
+  std::string name = "megatron-bridge-2026-08", date, source;
+  Framework framework = Framework::megatron;
+  EntryPoint entry_point = EntryPoint::megatron_bridge;
+  AttentionKernel attention_kernel = AttentionKernel::fused;
+  CrossEntropy cross_entropy = CrossEntropy::native_fused;
+  bool attention_mask_in_batch = false;    ///< the data loader makes a [b, s, s] mask
+  bool transformer_engine = true;          ///< transformer_impl
+  bool grad_accumulation_fusion = true;
+  std::optional<bool> placeholder_weight_grads;       ///< none: as grad_accumulation_fusion
+  std::optional<double> torch_cublas_workspace_mib;   ///< none: by GPU generation
+  std::optional<double> te_workspace_mib;
+  std::optional<double> grouped_gemm_workspace_mib;   ///< none: 4 TE workspaces where experts are grouped
+  double resident_microbatches_mib = 0;
+  bool grouped_gemm = true, permute_fusion = true, router_fusion = true;
+  bool expandable_segments = true;
+  bool deferred_embedding_wgrad = false;
+  bool moe_shared_expert_overlap = false;
+  bool paged_stash = false;
+  double expert_rank_capacity_factor = 0;  ///< 0: none
+  bool fused_grouped_mlp = false;
+  bool nccl_user_buffers = false;
+  bool vision_pads_when_ep = true;         ///< rows padded to full length for EP > 1 too (since 2026-04-13)
+  bool vision_dp_when_cp = false;          ///< images split over CP ranks
+  bool gradient_sync_every_microbatch = true;  ///< FSDP2 without no_sync
+  bool reshard_after_forward = true;
+  bool chunked_cross_entropy = false;      ///< fused linear cross entropy: logits never whole
+};
+
+}  // namespace shardfit

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+
+#include "shardfit/spec/layout.hpp"
+#include "shardfit/spec/scenario.hpp"
+
+namespace shardfit::block {
+
+/// What decides every shape of a block on one rank: sizes of the micro-batch, how widths are split, number types, and
+/// the switches of the software. It never sees pp, dp or which stage the block is on.
+struct Shapes {
+  // sizes
+  std::int64_t hidden = 0;
+  std::int64_t sequence = 0;        ///< s, of the whole sequence
+  std::int64_t micro_batch = 1;     ///< b
+  std::int64_t tokens = 0;          ///< N = s*b/cp: tokens of a micro-batch on a context-parallel rank
+  std::int64_t stream_tokens = 0;   ///< N/tp with sequence parallelism, else N: rows of the residual stream
+  std::int64_t vocab = 0;           ///< padded
+  int tp = 1, cp = 1, ep = 1, etp = 1;
+  bool sequence_parallel = false;
+  NormKind norm = NormKind::rmsnorm;
+  bool norm_post = false;
+  int residual_streams = 1;
+  double expert_load = 1;           ///< rows on this rank's experts over the balanced number
+
+  // numbers
+  Precision precision = Precision::bf16;
+  int e = 2;                        ///< bytes of an activation
+  int grad_bytes = 4;               ///< of the gradient buffer, which weight-gradient GEMMs accumulate into
+  bool fp8_attention = false;
+  GpuGeneration generation = GpuGeneration::hopper;
+  bool attention_dropout = false, hidden_dropout = false;
+
+  // what trains
+  bool train_weights = true;        ///< false: frozen: no weight gradient, inputs kept only where something else needs them
+  bool needs_input_grad = true;     ///< something upstream trains, so activation gradients run through
+  int lora_rank = 0;                ///< above 0: adapters on the linear layers, base weights frozen
+
+  // software
+  Dispatcher dispatcher = Dispatcher::alltoall;
+  CpCommType cp_comm_type = CpCommType::p2p;
+  AttentionKernel attention_kernel = AttentionKernel::fused;
+  CrossEntropy cross_entropy = CrossEntropy::native_fused;
+  bool transformer_engine = true, grouped_gemm = true, permute_fusion = true, router_fusion = true;
+  bool fused_grouped_mlp = false, moe_shared_expert_overlap = false, chunked_cross_entropy = false;
+  bool drop_and_pad = false;        ///< token_drop with pad_to_capacity: expert rows are the capacity
+  double capacity_factor = 0;       ///< 0: dropless
+  bool host_free_dispatch = false;  ///< row counts known without asking the device (drop+pad, paged stash, full-iteration graph)
+};
+
+/// Shapes of a layout's decoder blocks. `layout` must have passed the rules. `expert_load` is the stated imbalance
+/// (1: balanced). Source of N, Ns: design notes of Megatron-Core's sequence and context parallelism.
+Shapes make_shapes(const Job& job, const Layout& layout, double expert_load);
+
+/// The whole model on one device without padding of the vocabulary: for counting parameters.
+Shapes undivided_shapes(const ModelSpec& model);
+
+}  // namespace shardfit::block

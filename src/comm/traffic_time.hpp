@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "block/op.hpp"
+#include "shardfit/spec/scenario.hpp"
+#include "topology/group_links.hpp"
+
+namespace shardfit::comm {
+
+using topology::GroupLinks;
+
+/// Links of every group of a layout.
+using LayoutLinks = EnumArray<block::Group, GroupLinks>;
+
+/// The plain numbers that collective formulas read.
+struct Network {
+  double dispatch_nvlink = 1, alltoall_rate = 1, dispatch_network = 1;   ///< shared coefficients
+  GpuGeneration generation = GpuGeneration::hopper;
+  Dispatcher dispatcher = Dispatcher::alltoall;
+  int dispatcher_sms = 0;
+};
+Network make_network(const Job& job, const Layout& layout);
+
+/// Time of one collective call as if nothing else ran, s. 0 for a group of one.
+double collective_time(block::CollectiveKind kind, double bytes, const GroupLinks& links, const Network& network);
+
+/// Dispatch or combine of expert tokens, s: what one rank's NVLink and NIC carry, by library.
+double dispatch_time(const block::Traffic& traffic, const GroupLinks& links, const Network& network);
+
+/// What one rank sends for a call, bytes (inside the domain, and across domains).
+struct SentBytes { double nvlink = 0, network = 0; };
+SentBytes sent_bytes(const block::Traffic& traffic, const GroupLinks& links, const Network& network);
+
+/// Traffic of one operation's pass, s, by what it may hide behind.
+struct TrafficTime {
+  double tp = 0;              ///< exposed, or chopped up by tp_comm overlap
+  double tp_hidden = 0;       ///< behind GEMMs in any case
+  double ep = 0;              ///< dispatch, combine and expert-tensor gathers
+  double cp = 0;              ///< exposed kinds (a2a, all_gather)
+  double cp_hidden = 0;       ///< ring behind attention
+  TrafficTime& operator+=(const TrafficTime& o);
+};
+TrafficTime time_of(const block::Work& work, const LayoutLinks& links, const Network& network);
+
+}  // namespace shardfit::comm

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "shardfit/base/units.hpp"
+#include "shardfit/spec/hardware.hpp"
+#include "shardfit/spec/scenario.hpp"
+
+namespace shardfit::compute {
+
+/// The plain numbers that kernel formulas read: rates of one GPU, sustained, with the shared coefficients applied.
+struct Device {
+  double sms = 132;
+  double hbm = 0;                           ///< bytes/s, datasheet
+  EnumArray<Math, GemmCurve> gemm;          ///< burst curves
+  EnumArray<Math, double> gemm_factor;      ///< sustained over burst, by kind
+  double grouped_factor = 1, attention_factor = 1, attention_backward_factor = 1, fp8_attention_speedup = 1;
+  struct Attention { int head_dim; double rate, seq_half; };
+  Attention attention[4];
+  int attention_curves = 0;
+  double memory_bandwidth = 0, permute_bandwidth = 0, quantize_bandwidth = 0;   ///< bytes/s reached
+  double nvfp4_quantize = 1;
+  double scan_flops = 0;                    ///< FLOP/s
+  double kernel_gap = 0;                    ///< s a kernel outside a graph
+  double graphed_gap_share = 0.4;           ///< of that inside a graph
+  double host_unit = 0;                     ///< s a module unit
+};
+
+Device make_device(const Job& job);
+
+}  // namespace shardfit::compute

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "shardfit/base/units.hpp"
+
+namespace shardfit::topology {
+
+/// What a process group sees of the cluster: the worst over all groups of its kind, all of them active at once.
+struct GroupLinks {
+  int size = 1;                       ///< ranks in the group
+  int members_per_domain = 1;         ///< most members that share an NVLink domain
+  int domains = 1;                    ///< NVLink domains spanned
+  int nodes = 1;                      ///< OS nodes spanned
+  BytesPerSecond nvlink;              ///< per rank and direction inside the domain
+  BytesPerSecond network;             ///< per rank and direction to another domain, shared links counted
+  BytesPerSecond network_alltoall;    ///< the same for all-to-all patterns
+  Seconds nvlink_latency, network_latency;  ///< one hop; network: over the leaf/spine hops that the group needs
+  int network_hops = 0;               ///< switches between the farthest members; 0: none
+};
+
+}  // namespace shardfit::topology
