@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <memory>
+
+#include "shardfit/estimate/estimate.hpp"
+
+namespace shardfit {
+
+/// Evaluates layouts of one job. Immutable after construction; threads share it, each with a Workspace of its own.
+class Estimator {
+ public:
+  explicit Estimator(Job job);
+  ~Estimator();
+  Estimator(Estimator&&) noexcept;
+
+  const Job& job() const;
+
+  /// Everything about a layout that passes the rules. `Estimate` and `Quick` come from the same formulas.
+  Estimate evaluate(const Layout& layout) const;
+
+  /// Reused buffers of one thread: no allocation in `quick` once they have grown.
+  class Workspace {
+   public:
+    Workspace();
+    ~Workspace();
+    Workspace(Workspace&&) noexcept;
+    struct Data;
+    std::unique_ptr<Data> data;
+  };
+  Quick quick(const Layout& layout, Workspace& workspace) const;
+
+ private:
+  struct Problem;
+  std::unique_ptr<const Problem> problem_;
+};
+
+/// "tp2-cp1-pp4-vpp2-ep8-etp1-mbs1-..." and back. The id names every axis of the layout that is not at its default.
+std::string layout_id(const Layout& layout);
+/// Throws InputError (pointer "layout id") on text that is none.
+Layout parse_layout_id(const std::string& id);
+
+}  // namespace shardfit

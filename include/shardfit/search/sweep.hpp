@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "shardfit/estimate/estimator.hpp"
+
+namespace shardfit {
+
+/// A layout of a space with its numbers.
+struct Candidate {
+  std::uint64_t index = 0;        ///< mixed-radix number in the space; ties are broken by it
+  Quick quick;
+};
+
+/// Layouts refused for one reason: how many, and the first of them.
+struct Rejected {
+  RuleId rule = -1;               ///< -1: memory
+  std::uint64_t count = 0, example = 0;
+  Violation violation;
+};
+
+struct SweepProgress {
+  std::uint64_t done = 0, total = 0, valid = 0, fit = 0;
+  double best_tokens_per_s_per_gpu = 0;
+};
+
+struct SweepOptions {
+  int threads = 0;                ///< 0: all
+  int top = 20;                   ///< layouts kept by throughput
+  bool keep_all = false;          ///< keep every valid layout (for --csv)
+  std::function<void(const SweepProgress&)> progress;      ///< called from one thread at a time; may be empty
+  std::function<bool()> interrupted;                       ///< polled; true ends the sweep early with what is known
+};
+
+struct SweepResult {
+  std::uint64_t space = 0, evaluated = 0, valid = 0, fit = 0;
+  bool complete = true;
+  std::vector<Candidate> top;     ///< by tokens/s/GPU, best first; only layouts that fit
+  std::vector<Candidate> pareto;  ///< step time against peak memory (GPUs are fixed in one scenario), by step time
+  std::vector<Candidate> all;     ///< keep_all: every valid layout, by index
+  std::vector<Rejected> rejected; ///< by count, most first
+  double seconds = 0;
+};
+
+/// The number of combinations of a space, and the layout of one of them.
+std::uint64_t space_size(const SearchSpace& space);
+Layout layout_at(const Scenario& scenario, std::uint64_t index);
+
+/// Evaluates every combination asked for. The result does not depend on the number of threads.
+SweepResult sweep(const Scenario& scenario, const Estimator& estimator, const SweepOptions& options);
+
+}  // namespace shardfit
