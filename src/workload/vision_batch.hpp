@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "shardfit/spec/model.hpp"
+#include "shardfit/spec/training.hpp"
+
+namespace shardfit::workload {
+
+/// What the images of one micro-batch come to, on the average rank.
+struct VisionBatch {
+  double images = 0;
+  double tokens = 0;             ///< merged: rows of the decoder
+  double patches = 0;            ///< rows of the tower
+  double patches_squared = 0;    ///< sum over attention spans of patches^2
+  double spread = 0;             ///< coefficient of variation of the micro-batch's visual tokens
+};
+
+/// Patches that become one visual token (merge_size^2, or the pooling that the merger does).
+int patches_per_token(const VisionSpec& vision);
+
+/// The vision load of a micro-batch of `samples` samples. No images: all zero.
+/// Formula: tokens = samples * images * tokens_per_image; patches = tokens * patches_per_token; attention spans one image
+/// (or frame), so patches_squared = images * (patches of one image)^2 * (1 + spread^2 / images_per_sample).
+/// spread of a sum of independent samples falls with the square root of their number.
+VisionBatch vision_batch(const VisionSpec& vision, const VisionWorkload& workload, double samples);
+
+/// Expected largest of `ranks` independent loads over their mean, for a gamma-distributed load with coefficient of
+/// variation `spread`. Formula: Cornish-Fisher expansion of the gamma quantile at Blom's plotting position,
+/// 1 + c*m + c^2*(m^2 - 1)/3 with m the standard normal quantile of (R - 3/8)/(R + 1/4); 1 for one rank.
+double expected_slowest(int ranks, double spread);
+
+}  // namespace shardfit::workload
