@@ -16,12 +16,16 @@ struct Linear {
   bool bias = false;
   bool quantized = true;            ///< runs in the job's precision; false: always in bf16 (router, head)
   bool input_already_cast = false;  ///< shares the quantised input of a linear before it
+  bool row_parallel = false;        ///< `in` is the split width; else `out` is (only with Split::tensor)
+  bool adapter = false;             ///< a LoRA target (linear_qkv, linear_proj, linear_fc1, linear_fc2 and their kin)
 };
 
 /// Adds to `op`: the weight (and bias), forward and backward kernels, and their casts. dgrad only where something
 /// upstream trains, wgrad only where the weight does. Formula: forward [N, out] += k = in; dgrad [N, in], k = out;
 /// wgrad [out, in], k = N, read and written at the gradient buffer's width. Source: Transformer Engine
-/// pytorch/module/linear.py. Ignores: bias gradients (a reduction hidden in dgrad).
+/// pytorch/module/linear.py. Ignores: bias gradients (a reduction hidden in dgrad). With LoRA an `adapter` linear also
+/// gets its two low-rank weights, their kernels, kept inputs and gathers. The linear's own input is not added to
+/// `saved`: whoever makes that tensor does, see `linear_input`.
 void add_linear(Op& op, const Linear& linear, const Shapes& shapes);
 
 /// Adds a quantise pass of a [rows, cols] bf16 tensor to `work`: nothing for bf16. Bytes an element: per-tensor current
@@ -31,10 +35,51 @@ void add_quantize(Work& work, const char* name, double rows, double cols, const 
 /// Adds a memory-bound kernel that moves `bytes`.
 void add_memory(Work& work, const char* name, double bytes, Pass pass = Pass::forward);
 
+/// Adds host work: module units and kernel launches.
+void add_host(Work& work, double units, double kernels);
+
 /// A norm that is an operation of its own or fused before a linear: weights, kept input and statistics (4 B a row for
 /// RMSNorm, 8 for LayerNorm), kept output, and the residual add that runs with it.
-/// `output_dropped_by`: modules that drop the output (only a norm that is a separate module).
+/// `output_dropped_by`: modules that drop the output (only a norm that is a separate module). The output is kept in
+/// bf16 where that set is not empty, else as the input of one quantisable linear; `output_copies` says how many such
+/// inputs are kept instead where the readers quantise for themselves (0: bf16 or one, as just said).
 Op norm_op(const char* name, const Shapes& shapes, std::int64_t width, EnumSet<RecomputeModule> output_dropped_by,
-           std::optional<GraphScope> scope);
+           std::optional<GraphScope> scope, int output_copies = 0);
+
+/// Adds the parameters of one norm: a weight, and a bias for LayerNorm.
+void add_norm_weights(Op& op, const char* name, std::int64_t width, NormKind kind, const Shapes& shapes,
+                      Split split = Split::replicated);
+
+/// Whether the layer's own weights get gradients (LoRA freezes them).
+constexpr bool trains_base(const Shapes& s) { return s.train_weights && s.lora_rank == 0; }
+
+/// Whether a backward pass runs through the layer at all; if not, nothing is kept.
+constexpr bool runs_backward(const Shapes& s) { return s.needs_input_grad || s.train_weights || s.lora_rank > 0; }
+
+/// Bytes an element of the copy of its input that a quantisable linear keeps for its weight gradient: the activation
+/// type, or 1 (per-tensor fp8), 1 + 1/32 (mxfp8), 1 + 4/128 (128-block), 0.5 + 1/16 (nvfp4).
+double linear_input_width(const Shapes& shapes);
+
+/// A tensor of [rows, cols] elements of `width` bytes.
+constexpr Bytes tensor_bytes(double rows, double cols, double width) {
+  return Bytes(static_cast<std::int64_t>(rows * cols * width));
+}
+
+/// Keeps a tensor for backward, unless there is none. `dropped_by` and `offload` as in `Saved`.
+void keep(Op& op, const Shapes& shapes, const char* name, Bytes bytes, EnumSet<RecomputeModule> dropped_by = {},
+          std::optional<OffloadModule> offload = {});
+
+/// Keeps the input of a linear for its weight gradient: not if the weight is frozen (an adapter keeps it in bf16).
+void keep_linear_input(Op& op, const Shapes& shapes, const char* name, double rows, double cols,
+                       EnumSet<RecomputeModule> dropped_by = {}, std::optional<OffloadModule> offload = {});
+
+/// Tensor-parallel traffic before a column-parallel linear whose whole input is [N, width]. With sequence parallelism:
+/// gather forward (exposed), gather again for wgrad and reduce-scatter of the input's gradient (both behind GEMMs).
+/// Without: all-reduce of the input's gradient (behind wgrad). Source: Megatron-LM core/tensor_parallel/layers.py.
+void add_column_traffic(Op& op, const Shapes& shapes, double width, bool quantized = true);
+
+/// Tensor-parallel traffic after a row-parallel linear whose whole output is [N, width]: reduce-scatter forward and
+/// gather of the output's gradient backward, both exposed; without sequence parallelism an all-reduce forward.
+void add_row_traffic(Op& op, const Shapes& shapes, double width);
 
 }  // namespace shardfit::block

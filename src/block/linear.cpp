@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: Apache-2.0
+// Computes: what a linear layer, a norm and their tensor-parallel collectives add to an operation.
+// Formula: forward out[N, out], k = in; dgrad [N, in], k = out; wgrad [out, in], k = N, accumulated into the gradient
+//   buffer. A quantised operand costs one pass (input forward, output gradient backward); its column-wise copy is kept
+//   in place of the bf16 input. Norm and residual add move 10 B an element forward and 16 backward.
+// Source: Transformer Engine pytorch/module/{linear,layernorm_linear}.py, Megatron-LM core/tensor_parallel/layers.py;
+//   LoRA: Megatron-Bridge peft/utils.py:ParallelLinearAdapter.
+// Valid when: weights are bf16 (or fp16, fp32) with quantised copies beside them.
+// Ignores: bias gradients (a reduction hidden in dgrad), gathering of block scales, quantised gathers of the gradient of
+//   a row-parallel output (taken as bf16), the first quantisation of weights in a step.
+// Checked by: tests/block/linear_test.cpp
+#include "block/linear.hpp"
+
+namespace shardfit::block {
+namespace {
+
+// Bytes a quantise pass moves for each element (kind: counted from the passes that Transformer Engine's kernels make).
+constexpr double kCastPerTensor = 5;         ///< read for the maximum, read, write one copy; Blackwell GEMMs take any layout
+constexpr double kCastPerTensorHopper = 6;   ///< and a transposed copy
+constexpr double kCastBlock = 4.1;           ///< read, row and column copies, scales (mxfp8, 128-block)
+constexpr double kCastFp4 = 5.2;             ///< second maximum pass, row and column copies
+
+// Width of a quantised copy, B an element: the codes and one scale a block.
+constexpr double kMxfp8Width = 1 + 1.0 / 32;
+constexpr double kBlockwiseWidth = 1 + 4.0 / 128;
+constexpr double kNvfp4Width = 0.5 + 1.0 / 16;
+
+// Bytes moved by norm and residual add for each element of the stream (kind: counted; two reads and two writes of bf16
+// and the norm's second read forward; gradients of both branches backward).
+constexpr double kNormResidualForward = 10, kNormResidualBackward = 16;
+
+// Statistics a row: 1/sigma, and the mean of a LayerNorm, fp32.
+constexpr double kRmsStatistics = 4, kLayerNormStatistics = 8;
+
+Math math_of_linear(const Linear& l, const Shapes& s) {
+  if (l.quantized) return math_of(s.precision);
+  return s.precision == Precision::fp32 ? Math::fp32 : Math::bf16;
+}
+
+void add_gemm(Work& work, const char* name, Pass pass, Math math, double m, double n, double k, double out_bytes,
+              double accumulate_bytes = 0) {
+  Kernel kernel;
+  kernel.name = name;
+  kernel.kind = KernelKind::gemm;
+  kernel.pass = pass;
+  kernel.math = math;
+  kernel.m = m;
+  kernel.n = n;
+  kernel.k = k;
+  kernel.out_bytes = out_bytes;
+  kernel.accumulate_bytes = accumulate_bytes;
+  work.kernels.push_back(kernel);
+}
+
+/// Forward, and the backward GEMMs that `input_grad` and `weight_grad` ask for.
+void add_gemms(Op& op, const char* name, Math math, double tokens, double out, double in, const Shapes& s,
+               bool input_grad, bool weight_grad) {
+  add_gemm(op.forward, name, Pass::forward, math, tokens, out, in, s.e);
+  if (input_grad) add_gemm(op.backward, name, Pass::dgrad, math, tokens, in, out, s.e);
+  if (weight_grad) add_gemm(op.backward, name, Pass::wgrad, math, out, in, tokens, s.grad_bytes, s.grad_bytes);
+}
+
+Weight weight(const char* name, ParamGroup group, std::int64_t rows, std::int64_t cols, Split split, bool trainable) {
+  Weight w;
+  w.name = name;
+  w.group = group;
+  w.rows = rows;
+  w.cols = cols;
+  w.split = split;
+  w.trainable = trainable;
+  return w;
+}
+
+void add_traffic(Work& work, const char* name, CollectiveKind kind, double bytes, Hides hides) {
+  Traffic t;
+  t.name = name;
+  t.kind = kind;
+  t.bytes = bytes;
+  t.hides = hides;
+  work.traffic.push_back(t);
+}
+
+/// The low-rank pair beside a frozen linear, in bf16. Both weights are split over tp whatever the base: A of a column
+/// base by its rows (its output is gathered), A of a row base by its input (its output is all-reduced); B by its rows,
+/// with a gathered output under a row base.
+void add_adapter(Op& op, const Linear& l, const Shapes& s) {
+  const int tp = l.split == Split::tensor ? s.tp : 1;
+  const std::int64_t rank = s.lora_rank;
+  const std::int64_t a_out = l.row_parallel ? rank : rank / tp;
+  const std::int64_t b_out = l.row_parallel ? l.out / tp : l.out;
+  op.weights.push_back(weight("lora_a", ParamGroup::lora, a_out, l.in, l.split, true));
+  op.weights.push_back(weight("lora_b", ParamGroup::lora, b_out, rank, l.split, true));
+  const Math math = s.precision == Precision::fp32 ? Math::fp32 : Math::bf16;
+  add_gemms(op, "lora_a", math, l.tokens, double(a_out), double(l.in), s, s.needs_input_grad, true);
+  add_gemms(op, "lora_b", math, l.tokens, double(b_out), double(rank), s, true, true);
+  // A of a column base reads the gathered input and keeps it whole; without a gather it is the norm's output itself.
+  if (!l.row_parallel && tp > 1 && s.sequence_parallel)
+    keep(op, s, "lora_gathered_input", tensor_bytes(l.tokens, double(l.in), s.e));
+  keep(op, s, "lora_a_output", tensor_bytes(l.tokens, double(rank), s.e));
+  if (tp == 1) return;
+  const double low = l.tokens * double(rank) * s.e;
+  add_traffic(op.forward, "lora_a", l.row_parallel ? CollectiveKind::all_reduce : CollectiveKind::all_gather, low,
+              Hides::nothing);
+  add_traffic(op.backward, "lora_a", CollectiveKind::all_reduce, low, Hides::nothing);
+  if (!l.row_parallel) return;
+  const double full = l.tokens * double(l.out) * s.e;
+  add_traffic(op.forward, "lora_b", CollectiveKind::all_gather, full, Hides::nothing);
+  op.transients.push_back({"lora_b_output", tensor_bytes(l.tokens, double(l.out), s.e), Moment::forward});
+}
+
+}  // namespace
+
+void add_linear(Op& op, const Linear& l, const Shapes& s) {
+  const bool trains = trains_base(s);
+  Weight w = weight(l.name, l.group, l.out, l.in, l.split, trains);
+  w.linear = l.quantized;
+  op.weights.push_back(w);
+  if (l.bias) {
+    const Split split = l.row_parallel ? Split::replicated : l.split;
+    op.weights.push_back(weight("bias", l.group, l.out, 1, split, trains));
+  }
+  const double out = double(l.out), in = double(l.in);
+  if (l.quantized && !l.input_already_cast) add_quantize(op.forward, l.name, l.tokens, in, s);
+  add_gemms(op, l.name, math_of_linear(l, s), l.tokens, out, in, s, s.needs_input_grad, trains);
+  if (l.quantized && (s.needs_input_grad || trains)) add_quantize(op.backward, l.name, l.tokens, out, s);
+  if (l.adapter && s.lora_rank > 0) add_adapter(op, l, s);
+}
+
+void add_quantize(Work& work, const char* name, double rows, double cols, const Shapes& s) {
+  if (!is_quantized(s.precision)) return;
+  const bool blocked = s.precision == Precision::mxfp8 || s.precision == Precision::fp8_blockwise;
+  Kernel kernel;
+  kernel.name = name;
+  kernel.kind = KernelKind::quantize;
+  kernel.math = math_of(s.precision);
+  kernel.fp4_cast = s.precision == Precision::nvfp4;
+  const double per_tensor = s.generation == GpuGeneration::blackwell ? kCastPerTensor : kCastPerTensorHopper;
+  kernel.bytes = rows * cols * (kernel.fp4_cast ? kCastFp4 : blocked ? kCastBlock : per_tensor);
+  work.kernels.push_back(kernel);
+}
+
+void add_memory(Work& work, const char* name, double bytes, Pass pass) {
+  if (bytes <= 0) return;
+  Kernel kernel;
+  kernel.name = name;
+  kernel.kind = KernelKind::memory;
+  kernel.pass = pass;
+  kernel.bytes = bytes;
+  work.kernels.push_back(kernel);
+}
+
+void add_host(Work& work, double units, double kernels) {
+  work.host.units += units;
+  work.host.kernels += kernels;
+}
+
+double linear_input_width(const Shapes& s) {
+  switch (s.precision) {
+    case Precision::fp8_delayed:
+    case Precision::fp8_tensorwise: return 1;
+    case Precision::mxfp8: return kMxfp8Width;
+    case Precision::fp8_blockwise: return kBlockwiseWidth;
+    case Precision::nvfp4: return kNvfp4Width;
+    default: return s.e;
+  }
+}
+
+void keep(Op& op, const Shapes& s, const char* name, Bytes bytes, EnumSet<RecomputeModule> dropped_by,
+          std::optional<OffloadModule> offload) {
+  if (!runs_backward(s) || bytes.value <= 0) return;
+  op.saved.push_back({name, bytes, dropped_by, offload, false});
+}
+
+void keep_linear_input(Op& op, const Shapes& s, const char* name, double rows, double cols,
+                       EnumSet<RecomputeModule> dropped_by, std::optional<OffloadModule> offload) {
+  if (trains_base(s)) keep(op, s, name, tensor_bytes(rows, cols, linear_input_width(s)), dropped_by, offload);
+  else if (s.lora_rank > 0) keep(op, s, name, tensor_bytes(rows, cols, s.e), dropped_by, offload);
+}
+
+void add_norm_weights(Op& op, const char* name, std::int64_t width, NormKind kind, const Shapes& s, Split split) {
+  op.weights.push_back(weight(name, ParamGroup::norms, width, 1, split, trains_base(s)));
+  if (kind == NormKind::layernorm)
+    op.weights.push_back(weight("norm_bias", ParamGroup::norms, width, 1, split, trains_base(s)));
+}
+
+Op norm_op(const char* name, const Shapes& s, std::int64_t width, EnumSet<RecomputeModule> output_dropped_by,
+           std::optional<GraphScope> scope, int output_copies) {
+  Op op;
+  op.name = name;
+  op.view = View::norm;
+  op.scope = scope;
+  op.recomputed_by = output_dropped_by;
+  add_norm_weights(op, name, width, s.norm, s);
+  const double rows = double(s.stream_tokens), cols = double(width);
+  const double elements = rows * cols;
+  add_memory(op.forward, name, kNormResidualForward * elements);
+  if (runs_backward(s)) add_memory(op.backward, name, kNormResidualBackward * elements, Pass::dgrad);
+  keep(op, s, "norm_in", tensor_bytes(rows, cols, s.e));
+  keep(op, s, "norm_statistics",
+       tensor_bytes(rows, 1, s.norm == NormKind::layernorm ? kLayerNormStatistics : kRmsStatistics));
+  if (output_copies > 0 && is_quantized(s.precision) && trains_base(s))
+    keep(op, s, "norm_out", tensor_bytes(rows, cols, linear_input_width(s) * output_copies), output_dropped_by);
+  else if (!output_dropped_by.empty() && (trains_base(s) || s.lora_rank > 0))
+    keep(op, s, "norm_out", tensor_bytes(rows, cols, s.e), output_dropped_by);
+  else
+    keep_linear_input(op, s, "norm_out", rows, cols, output_dropped_by);
+  return op;
+}
+
+void add_column_traffic(Op& op, const Shapes& s, double width, bool quantized) {
+  if (s.tp == 1) return;
+  const double elements = double(s.tokens) * width;
+  const double gathered = elements * (quantized ? linear_input_width(s) : s.e);
+  if (!s.sequence_parallel) {
+    if (s.needs_input_grad)
+      add_traffic(op.backward, "input_gradient", CollectiveKind::all_reduce, elements * s.e, Hides::gemm);
+    return;
+  }
+  add_traffic(op.forward, "input", CollectiveKind::all_gather, gathered, Hides::nothing);
+  if (trains_base(s)) add_traffic(op.backward, "input", CollectiveKind::all_gather, gathered, Hides::gemm);
+  if (s.needs_input_grad)
+    add_traffic(op.backward, "input_gradient", CollectiveKind::reduce_scatter, elements * s.e, Hides::gemm);
+}
+
+void add_row_traffic(Op& op, const Shapes& s, double width) {
+  if (s.tp == 1) return;
+  const double bytes = double(s.tokens) * width * s.e;
+  add_traffic(op.forward, "output", s.sequence_parallel ? CollectiveKind::reduce_scatter : CollectiveKind::all_reduce,
+              bytes, Hides::nothing);
+  if (s.sequence_parallel && runs_backward(s))
+    add_traffic(op.backward, "output_gradient", CollectiveKind::all_gather, bytes, Hides::nothing);
+}
+
+}  // namespace shardfit::block

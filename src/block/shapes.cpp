@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+// Computes: the sizes, splits, number types and switches that decide the shapes of a rank's blocks.
+// Formula: N = s*b/cp tokens a rank; N/tp rows of the residual stream under sequence parallelism, else N; vocabulary
+//   padded to a multiple of (multiple * tp).
+// Source: Megatron-LM core/tensor_parallel/mappings.py (sequence parallelism), core/utils.py:get_batch_on_this_cp_rank
+//   (2*cp slices a rank), training/vocab_utils.py (padding).
+// Valid when: the layout has passed the rules (s divides by 2*cp, N by tp).
+// Ignores: ragged rows of packed data (rows are full), the gradient of frozen first layers.
+// Checked by: tests/block/shapes_test.cpp
+#include "block/shapes.hpp"
+
+#include "shardfit/spec/model_dims.hpp"
+
+namespace shardfit::block {
+namespace {
+
+void set_model(Shapes& s, const TextSpec& text) {
+  s.hidden = text.hidden_size;
+  s.norm = text.norm;
+  s.norm_post = text.norm_post;
+  s.residual_streams = text.residual_streams;
+}
+
+void set_sizes(Shapes& s, const TrainingSpec& training, const Layout& layout) {
+  s.tp = layout.tp;
+  s.cp = layout.cp;
+  s.ep = layout.ep;
+  s.etp = layout.etp;
+  s.sequence = training.sequence_length;
+  s.micro_batch = layout.micro_batch_size;
+  s.tokens = s.sequence * s.micro_batch / s.cp;
+  s.sequence_parallel = layout.sequence_parallel && s.tp > 1;
+  s.stream_tokens = s.sequence_parallel ? s.tokens / s.tp : s.tokens;
+}
+
+void set_numbers(Shapes& s, const Job& job) {
+  const TrainingSpec& training = job.training;
+  s.precision = training.precision;
+  s.e = bytes_of(activation_dtype(training.precision));
+  s.grad_bytes = bytes_of(training.optimizer.grad_buffer_dtype);
+  s.fp8_attention = training.fp8_attention;
+  s.generation = job.hardware.gpu.generation;
+  s.attention_dropout = training.attention_dropout > 0;
+  s.hidden_dropout = training.hidden_dropout > 0;
+}
+
+/// The tower feeds the decoder, so gradients run through a frozen decoder where the tower or its projection trains.
+bool vision_trains(const Job& job) {
+  if (!runs_vision(job.model, job.training)) return false;
+  const EnumSet<ModelPart>& frozen = job.training.frozen;
+  return !frozen.contains(ModelPart::vision_model) || !frozen.contains(ModelPart::vision_projection);
+}
+
+void set_training(Shapes& s, const Job& job) {
+  const TrainingSpec& training = job.training;
+  const bool lora = training.task == Task::lora;
+  s.train_weights = !lora && !training.frozen.contains(ModelPart::language_model);
+  s.lora_rank = lora ? training.lora.value_or(LoraSpec{}).rank : 0;
+  s.needs_input_grad = s.train_weights || lora || vision_trains(job);
+}
+
+void set_software(Shapes& s, const Job& job, const Layout& layout) {
+  const StackProfile& stack = job.stack;
+  const TrainingSpec& training = job.training;
+  s.dispatcher = layout.dispatcher;
+  s.cp_comm_type = layout.cp_comm_type;
+  s.attention_kernel = stack.attention_kernel;
+  s.cross_entropy = stack.cross_entropy;
+  s.transformer_engine = stack.transformer_engine;
+  s.grouped_gemm = stack.grouped_gemm;
+  s.permute_fusion = stack.permute_fusion;
+  s.router_fusion = stack.router_fusion;
+  s.fused_grouped_mlp = stack.fused_grouped_mlp;
+  s.moe_shared_expert_overlap = stack.moe_shared_expert_overlap;
+  s.chunked_cross_entropy = stack.chunked_cross_entropy;
+  s.drop_and_pad = training.token_drop && training.pad_to_capacity;
+  s.capacity_factor = training.token_drop ? training.expert_capacity_factor : 0;
+  s.host_free_dispatch =
+      s.drop_and_pad || stack.paged_stash || layout.cuda_graph.impl == CudaGraphImpl::full_iteration;
+}
+
+}  // namespace
+
+Shapes make_shapes(const Job& job, const Layout& layout, double expert_load) {
+  Shapes s;
+  set_model(s, job.model.text);
+  set_sizes(s, job.training, layout);
+  set_numbers(s, job);
+  set_training(s, job);
+  set_software(s, job, layout);
+  s.vocab = padded_vocab(job.model.text.vocab_size, job.training.vocab_padding_multiple, s.tp);
+  s.expert_load = expert_load;
+  return s;
+}
+
+Shapes undivided_shapes(const ModelSpec& model) {
+  Shapes s;
+  set_model(s, model.text);
+  s.sequence = s.tokens = s.stream_tokens = 1;
+  s.vocab = model.text.vocab_size;
+  return s;
+}
+
+}  // namespace shardfit::block
