@@ -45,12 +45,12 @@ inline constexpr std::array<std::string_view, kCount<MemoryMoment>> kNames<Memor
 enum class TimeTerm {
   gemm, experts, attention, scan, memory_bound, quantize, kernel_gaps, recompute, tensor_parallel, expert_parallel,
   context_parallel, overlap_slowdown, dispatcher_sync, host, vision, pipeline_p2p, pipeline_bubble, data_parallel,
-  optimizer, step_overhead, count
+  optimizer, offload, step_overhead, count
 };
 template <>
 inline constexpr std::array<std::string_view, kCount<TimeTerm>> kNames<TimeTerm> = {
     "gemm", "experts", "attention", "scan", "memory_bound", "quantize", "kernel_gaps", "recompute", "tensor_parallel",
     "expert_parallel", "context_parallel", "overlap_slowdown", "dispatcher_sync", "host", "vision", "pipeline_p2p",
-    "pipeline_bubble", "data_parallel", "optimizer", "step_overhead"};
+    "pipeline_bubble", "data_parallel", "optimizer", "offload", "step_overhead"};
 
 }  // namespace shardfit

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Computes    the time of a block's forward, backward and selective rerun on one micro-batch.
+// Formula     sums over operations of kernel and collective times; gaps = launches * gap (0.4 of it in a graph);
+//             host = module units * ms a unit; a replayed graph scope costs 0.12 unit, a full-iteration graph none;
+//             sync = 0.2 ms a device-to-host read of row counts.
+// Source      terms and constants: step-time study of published runs (hardware/step-time.json names it).
+// Valid when  operations of a block run one after the other on one stream.
+// Ignores     what delayed weight gradients hide beyond expert overlap.
+// Checked by  tests/estimate/block_time_test.cpp, tests/measured.
+
+#include "estimate/block_time.hpp"
+
+namespace shardfit::estimate {
+namespace {
+
+constexpr double kGraphReplayUnits = 0.12;  // fitted with the host coefficients: module units a replayed scope costs
+constexpr double kSyncSeconds = 0.2e-3;     // assumed: device idle a host read of dispatch counts; not separable from host
+
+/// How the layout's graphs cover an operation.
+enum class Launch { eager, scope_replay, whole_graph };
+
+Launch launch_of(const TimedOp& op, const CudaGraph& graph) {
+  switch (graph.impl) {
+    case CudaGraphImpl::full_iteration: return Launch::whole_graph;
+    case CudaGraphImpl::local: if (graph.scopes.empty()) return Launch::scope_replay; [[fallthrough]];
+    case CudaGraphImpl::transformer_engine:
+      return op.scope && graph.scopes.contains(*op.scope) ? Launch::scope_replay : Launch::eager;
+    default: return Launch::eager;
+  }
+}
+
+/// Adds one pass of one operation. `replayed` collects the scopes whose replay the pass pays for.
+void add_pass(PassTime& t, const compute::WorkTime& work, const comm::TrafficTime& traffic, Launch launch,
+              const Layout& layout, const TimingRates& rates) {
+  t.gemm += work.gemm;
+  t.experts += work.experts;
+  t.attention += work.attention;
+  t.scan += work.scan;
+  t.memory += work.memory;
+  t.quantize += work.quantize;
+  // HybridEP and DeepEP fuse most of the permutation into their own kernels, on the communication stream.
+  const bool fused_permute = layout.dispatcher == Dispatcher::deepep || layout.dispatcher == Dispatcher::hybridep;
+  if (fused_permute) t.ep += work.permute * rates.permute_left;
+  else t.memory += work.permute;
+  t.gaps += work.kernels * rates.device->kernel_gap * (launch == Launch::eager ? 1 : rates.device->graphed_gap_share);
+  t.tp += traffic.tp * (layout.overlap.tp_comm ? rates.tp_overlap_exposed : 1);
+  t.ep += traffic.ep;
+  t.cp += traffic.cp;
+  t.hidden += traffic.tp_hidden + traffic.cp_hidden;
+  t.sync += work.syncs * kSyncSeconds;
+  if (launch == Launch::eager) t.host += work.host_units * rates.device->host_unit;
+}
+
+/// Host cost of the distinct scopes replayed once each in a pass. Without scopes (local graphs) each operation kind is a
+/// replay of the whole layer: one.
+double replay_host(EnumSet<GraphScope> scopes, bool whole_layer, const TimingRates& rates) {
+  const int replays = whole_layer ? 1 : scopes.size();
+  return replays * kGraphReplayUnits * rates.device->host_unit;
+}
+
+struct PassSum {
+  PassTime time;
+  EnumSet<GraphScope> replayed;
+  bool whole_layer = false;
+
+  void add(const TimedOp& op, bool forward, const Layout& layout, const TimingRates& rates) {
+    const Launch launch = launch_of(op, layout.cuda_graph);
+    if (launch == Launch::scope_replay) {
+      if (op.scope) replayed.insert(*op.scope);
+      whole_layer |= layout.cuda_graph.scopes.empty();
+    }
+    if (forward) add_pass(time, op.forward, op.forward_traffic, launch, layout, rates);
+    else add_pass(time, op.backward, op.backward_traffic, launch, layout, rates);
+  }
+  PassTime finish(const TimingRates& rates) const {
+    PassTime t = time;
+    t.host += replay_host(replayed, whole_layer, rates);
+    return t;
+  }
+};
+
+}  // namespace
+
+PassTime& PassTime::operator+=(const PassTime& o) {
+  gemm += o.gemm; experts += o.experts; attention += o.attention; scan += o.scan; memory += o.memory;
+  quantize += o.quantize; gaps += o.gaps; tp += o.tp; ep += o.ep; cp += o.cp; hidden += o.hidden; sync += o.sync;
+  host += o.host;
+  return *this;
+}
+
+PassTime operator*(PassTime t, double n) {
+  t.gemm *= n; t.experts *= n; t.attention *= n; t.scan *= n; t.memory *= n; t.quantize *= n; t.gaps *= n; t.tp *= n;
+  t.ep *= n; t.cp *= n; t.hidden *= n; t.sync *= n; t.host *= n;
+  return t;
+}
+
+TimedOps time_ops(const block::OpList& ops, const TimingRates& rates) {
+  TimedOps timed;
+  timed.reserve(ops.size());
+  for (const block::Op& op : ops)
+    timed.push_back({op.recomputed_by, op.scope, op.view,
+                     compute::time_of(op.forward, *rates.device, rates.precision),
+                     compute::time_of(op.backward, *rates.device, rates.precision),
+                     comm::time_of(op.forward, *rates.links, rates.network),
+                     comm::time_of(op.backward, *rates.links, rates.network)});
+  return timed;
+}
+
+BlockTime block_time(const TimedOps& ops, const Layout& layout, const TimingRates& rates) {
+  PassSum forward, backward, rerun;
+  const bool selective = layout.recompute.granularity == RecomputeGranularity::selective;
+  for (const TimedOp& op : ops) {
+    forward.add(op, true, layout, rates);
+    backward.add(op, false, layout, rates);
+    if (selective && op.recomputed_by.intersects(layout.recompute.modules)) rerun.add(op, true, layout, rates);
+  }
+  return {forward.finish(rates), backward.finish(rates), rerun.finish(rates)};
+}
+
+}  // namespace shardfit::estimate

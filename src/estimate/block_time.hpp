@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <vector>
+
+#include "block/op.hpp"
+#include "comm/traffic_time.hpp"
+#include "compute/work_time.hpp"
+#include "shardfit/spec/coefficients.hpp"
+
+namespace shardfit::estimate {
+
+/// Seconds of one pass of some operations on one micro-batch, by where they will stand in the time ledger. Sums of
+/// operations are sums of these.
+struct PassTime {
+  double gemm = 0, experts = 0, attention = 0, scan = 0, memory = 0, quantize = 0, gaps = 0;
+  double tp = 0, ep = 0, cp = 0;   ///< exposed traffic (ep: before expert overlap hides its part)
+  double hidden = 0;               ///< traffic behind compute, busy seconds
+  double sync = 0;                 ///< device idle while the host reads row counts
+  double host = 0;                 ///< CPU time beside all that
+
+  PassTime& operator+=(const PassTime& o);
+  friend PassTime operator*(PassTime t, double n);
+  /// Device seconds with `ep_exposed` of the expert traffic in the open; hidden traffic slows the device by `slowdown`.
+  double device(double ep_exposed, double slowdown) const {
+    return gemm + experts + attention + scan + memory + quantize + gaps + tp + ep * ep_exposed + cp + sync +
+           hidden * slowdown;
+  }
+};
+
+/// An operation with its kernels and collectives timed: what does not depend on recompute, graphs or overlap.
+struct TimedOp {
+  EnumSet<RecomputeModule> recomputed_by;
+  std::optional<GraphScope> scope;
+  block::View view = block::View::attention;
+  compute::WorkTime forward, backward;
+  comm::TrafficTime forward_traffic, backward_traffic;
+};
+using TimedOps = std::vector<TimedOp>;
+
+struct TimingRates {
+  const compute::Device* device = nullptr;
+  const comm::LayoutLinks* links = nullptr;
+  comm::Network network;
+  Precision precision = Precision::bf16;
+  double permute_left = 1;         ///< Coefficient::permute_left
+  double tp_overlap_exposed = 1;   ///< Coefficient::tp_overlap_exposed
+};
+
+TimedOps time_ops(const block::OpList& ops, const TimingRates& rates);
+
+/// A block's passes under a layout's recompute, graphs and overlap. `rerun`: the part of the forward that selective
+/// recompute runs again; full recompute runs `forward` again.
+struct BlockTime {
+  PassTime forward, backward, rerun;
+};
+BlockTime block_time(const TimedOps& ops, const Layout& layout, const TimingRates& rates);
+
+}  // namespace shardfit::estimate
