@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "shardfit/spec/scenario.hpp"
+#include "validation/measured_run.hpp"
+
+namespace shardfit::io {
+
+/// The folder that holds models/, hardware/, stacks/ and scenarios/: $SHARDFIT_DATA_DIR, else the program's own folder or
+/// ../share/shardfit beside it, else the source tree it was built from.
+std::string data_dir();
+
+/// A model by name (or alias) of models/, or from a path that ends in .json. Throws InputError, as all loaders do.
+ModelSpec load_model(const std::string& name_or_path);
+
+/// A cluster by its name in hardware/ ("gb200-nvl72"), or from a path.
+HardwareSpec load_hardware(const std::string& name_or_path);
+
+/// A software profile by its name in stacks/, or from a path.
+StackProfile load_stack(const std::string& name_or_path);
+
+/// The shared coefficients of the step-time model: hardware/step-time.json.
+TimeCoefficients load_coefficients();
+
+/// A scenario file: README's "scenario format". What the file leaves out follows its stack's entry point, and is listed
+/// in `Scenario::assumptions`. A name without a slash that is no file is looked up in scenarios/.
+Scenario load_scenario(const std::string& path);
+
+/// The same, from text; `file` is what errors call it.
+Scenario parse_scenario(const std::string& text, const std::string& file);
+
+std::vector<std::string> list_models();
+std::vector<std::string> list_hardware();
+std::vector<std::string> list_stacks();
+std::vector<std::string> list_scenarios();
+
+/// Measured runs, one a row. Only a file that is no list of objects throws; a row that cannot be read says why.
+std::vector<validation::MeasuredRun> load_measured(const std::string& path);
+
+/// Pairs of measured runs. Throws on a row that cannot be read.
+std::vector<validation::MeasuredEffect> load_effects(const std::string& path);
+
+}  // namespace shardfit::io
