@@ -38,6 +38,8 @@ struct Weight {
   bool buffer = false;                     ///< no gradient, no optimizer state (router correction bias)
   bool trainable = true;
   bool embedding = false;                  ///< word embedding or head (Muon leaves them to Adam; may be tied)
+  bool bf16_linear = false;                ///< a linear weight never quantised (head, vision tower): a placeholder
+                                           ///< gradient, but no fp8 copies; `linear` is false for it
   std::int64_t elements() const { return rows * cols * count; }
 };
 
@@ -57,6 +59,7 @@ struct Transient {
   const char* name = "";
   Bytes bytes;
   Moment moment = Moment::forward;
+  Bytes routed{};                          ///< of `bytes`, at balanced routing, the part that grows with imbalance
 };
 
 enum class KernelKind { gemm, grouped_gemm, attention, scan, memory, permute, quantize, count };
@@ -78,6 +81,7 @@ struct Kernel {
   bool fp8 = false;                        ///< attention in fp8
   double bytes = 0;                        ///< memory, permute, quantize: bytes moved
   bool fp4_cast = false;                   ///< quantize: nvfp4 (Hadamard, stochastic rounding)
+  bool fused_permute = false;              ///< permute: beside HybridEP or DeepEP, on the communication stream
 };
 
 /// Process groups, by Megatron's names. tp_ep is the dispatcher's group (etp x ep consecutive ranks).
@@ -112,6 +116,7 @@ struct Traffic {
 struct HostWork {
   double units = 0, kernels = 0;
   double syncs = 0;                        ///< times the host waits for a device value
+  double serial_ms = 0;                    ///< ms of host loops while the device idles: exposed, never hidden or graphed
 };
 
 struct Work {
