@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <vector>
+
+#include <boost/graph/adjacency_list.hpp>
+
+#include "shardfit/spec/hardware.hpp"
+#include "topology/graph_parts.hpp"
+#include "topology/placement.hpp"
+
+namespace shardfit::topology {
+
+/// What the graph keeps of a link.
+struct Link {
+  LinkKind kind = LinkKind::nvlink;
+  BytesPerSecond bandwidth;
+  Seconds latency;
+  double route_cost = 0;   ///< latency, s; prohibitive for host links, which carry no traffic between GPUs
+};
+
+using BoostGraph = boost::adjacency_list<boost::vecS, boost::vecS, boost::undirectedS, Vertex, Link>;
+
+/// The graph, and where the vertices of each kind begin in it (they are numbered kind by kind, GPU r being vertex r).
+struct ClusterGraph {
+  BoostGraph graph;
+  EnumArray<VertexKind, int> first{};
+};
+
+/// GPUs, one NVSwitch vertex a domain, one CPU vertex a node, one NIC a GPU, one leaf a rail and scalable unit, spines
+/// that every leaf reaches. Uplinks of a leaf together carry its downlinks over the oversubscription.
+/// Ignores: a third switch tier, several leaf switches behind one rail, links of spare GPUs.
+ClusterGraph build_graph(const HardwareSpec& hardware, const Placement& placement);
+
+}  // namespace shardfit::topology

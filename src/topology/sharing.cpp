@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+// Computes:   the part of the NIC rate that a flow keeps when all groups of a kind communicate at once.
+// Formula:    a ring crosses domains member by member: the k-th member in a domain sends to the k-th in the next, through
+//             its own NIC, or through that of the neighbour on the receiver's rail where the route is relayed. An
+//             all-to-all sends evenly to all members elsewhere. share = min over NICs and leaf uplinks (and downlinks) of
+//             capacity / load, at most 1; a leaf's uplinks carry nodes_per_unit / oversubscription NIC rates together.
+// Source:     NCCL's ring construction over NICs and PXN (src/graph/search.cc, src/transport/net.cc) as behaviour.
+// Valid when: traffic spreads evenly over the spines (adaptive routing), leaf and spine switches do not block.
+// Ignores:    other groups' traffic at the same time, a job's neighbours on the fabric.
+// Checked by: tests/topology/sharing_test.cpp by hand-counted flows.
+#include "topology/sharing.hpp"
+
+#include <algorithm>
+#include <vector>
+
+#include "topology/group_members.hpp"
+
+namespace shardfit::topology {
+namespace {
+
+/// Flows of one NIC rate on every NIC and on the up and down side of every leaf.
+struct Loads {
+  explicit Loads(const Placement& p)
+      : nic_out(std::size_t(p.nodes() * p.gpus_per_node)),
+        nic_in(nic_out.size()),
+        leaf_up(std::size_t(p.leaves())),
+        leaf_down(leaf_up.size()) {}
+  std::vector<double> nic_out, nic_in, leaf_up, leaf_down;
+};
+
+double highest(const std::vector<double>& loads) { return *std::max_element(loads.begin(), loads.end()); }
+
+double worst_share(const Loads& loads, double uplink_capacity) {
+  const double nic = std::max({1.0, highest(loads.nic_out), highest(loads.nic_in)});
+  const double leaf = std::max(highest(loads.leaf_up), highest(loads.leaf_down));
+  return std::min(1 / nic, leaf > uplink_capacity ? uplink_capacity / leaf : 1.0);
+}
+
+void add_flow(int from, int to, const Placement& p, const RouteTable& routes, Loads& loads) {
+  const Route& route = routes[p.pair_class(from, to)];
+  const int rail_out = route.relayed ? p.rail_of(to) : p.rail_of(from);
+  loads.nic_out[std::size_t(p.node_of(from) * p.gpus_per_node + rail_out)] += 1;
+  loads.nic_in[std::size_t(p.node_of(to) * p.gpus_per_node + p.rail_of(to))] += 1;
+  if (!route.over_spine) return;
+  loads.leaf_up[std::size_t(p.unit_of(from) * p.gpus_per_node + rail_out)] += 1;
+  loads.leaf_down[std::size_t(p.leaf_of(to))] += 1;
+}
+
+/// Positions in `members` where a new domain begins, and the end.
+void domain_starts(const std::vector<int>& members, const Placement& p, std::vector<std::size_t>& starts) {
+  starts.clear();
+  for (std::size_t i = 0; i < members.size(); ++i)
+    if (i == 0 || p.domain_of(members[i]) != p.domain_of(members[i - 1])) starts.push_back(i);
+  starts.push_back(members.size());
+}
+
+void add_ring(const std::vector<int>& members, const std::vector<std::size_t>& starts, const Placement& p,
+              const RouteTable& routes, Loads& loads) {
+  const std::size_t domains = starts.size() - 1;
+  for (std::size_t d = 0; d < domains; ++d) {
+    const std::size_t next = (d + 1) % domains, next_size = starts[next + 1] - starts[next];
+    for (std::size_t i = starts[d]; i < starts[d + 1]; ++i)
+      add_flow(members[i], members[starts[next] + (i - starts[d]) % next_size], p, routes, loads);
+  }
+}
+
+void add_all_to_all(const std::vector<int>& members, const std::vector<std::size_t>& starts, const Placement& p,
+                    std::vector<double>& in_unit, Loads& loads) {
+  for (const int m : members) in_unit[std::size_t(p.unit_of(m))] += 1;
+  for (std::size_t d = 0; d + 1 < starts.size(); ++d) {
+    const double elsewhere = double(members.size() - (starts[d + 1] - starts[d]));
+    for (std::size_t i = starts[d]; i < starts[d + 1]; ++i) {
+      const double outside = double(members.size()) - in_unit[std::size_t(p.unit_of(members[i]))];
+      loads.leaf_up[std::size_t(p.leaf_of(members[i]))] += outside / elsewhere;
+    }
+  }
+  for (const int m : members) in_unit[std::size_t(p.unit_of(m))] = 0;
+}
+
+}  // namespace
+
+NetworkShares network_shares(RankPattern pattern, double oversubscription, const Placement& p,
+                             const RouteTable& routes) {
+  Loads ring(p), all_to_all(p);
+  std::vector<std::size_t> starts;
+  std::vector<double> in_unit(std::size_t(p.units()));
+  for_each_group(pattern, p.gpus, [&](const std::vector<int>& members) {
+    domain_starts(members, p, starts);
+    if (starts.size() <= 2) return;   // one domain: nothing crosses
+    add_ring(members, starts, p, routes, ring);
+    add_all_to_all(members, starts, p, in_unit, all_to_all);
+  });
+  const double uplink_capacity = p.nodes_per_unit / oversubscription;
+  return {worst_share(ring, uplink_capacity), worst_share(all_to_all, uplink_capacity)};
+}
+
+}  // namespace shardfit::topology
