@@ -2,7 +2,7 @@
 // Computes: what a linear layer, a norm and their tensor-parallel collectives add to an operation.
 // Formula: forward out[N, out], k = in; dgrad [N, in], k = out; wgrad [out, in], k = N, accumulated into the gradient
 //   buffer. A quantised operand costs one pass (input forward, output gradient backward); its column-wise copy is kept
-//   in place of the bf16 input. Norm and residual add move 10 B an element forward and 16 backward.
+//   in place of the bf16 input. A norm moves 4 B an element forward and 10 backward.
 // Source: Transformer Engine pytorch/module/{linear,layernorm_linear}.py, Megatron-LM core/tensor_parallel/layers.py;
 //   LoRA: Megatron-Bridge peft/utils.py:ParallelLinearAdapter.
 // Valid when: weights are bf16 (or fp16, fp32) with quantised copies beside them.
@@ -25,9 +25,9 @@ constexpr double kMxfp8Width = 1 + 1.0 / 32;
 constexpr double kBlockwiseWidth = 1 + 4.0 / 128;
 constexpr double kNvfp4Width = 0.5 + 1.0 / 16;
 
-// Bytes moved by norm and residual add for each element of the stream (kind: counted; two reads and two writes of bf16
-// and the norm's second read forward; gradients of both branches backward).
-constexpr double kNormResidualForward = 10, kNormResidualBackward = 16;
+// Bytes moved by a norm for each element (kind: counted): read and write of bf16; backward input, gradient and its sum
+// with the residual's gradient, read twice for the two reductions.
+constexpr double kNormForward = 4, kNormBackward = 10;
 
 // Statistics a row: 1/sigma, and the mean of a LayerNorm, fp32.
 constexpr double kRmsStatistics = 4, kLayerNormStatistics = 8;
@@ -37,8 +37,8 @@ Math math_of_linear(const Linear& l, const Shapes& s) {
   return s.precision == Precision::fp32 ? Math::fp32 : Math::bf16;
 }
 
-void add_gemm(Work& work, const char* name, Pass pass, Math math, double m, double n, double k, double out_bytes,
-              double accumulate_bytes = 0) {
+void add_gemm(Work& work, const char* name, Pass pass, Math math, double m, double n, double k, double repeats,
+              double out_bytes, double accumulate_bytes = 0) {
   Kernel kernel;
   kernel.name = name;
   kernel.kind = KernelKind::gemm;
@@ -47,6 +47,7 @@ void add_gemm(Work& work, const char* name, Pass pass, Math math, double m, doub
   kernel.m = m;
   kernel.n = n;
   kernel.k = k;
+  kernel.groups = repeats;
   kernel.out_bytes = out_bytes;
   kernel.accumulate_bytes = accumulate_bytes;
   work.kernels.push_back(kernel);
@@ -54,10 +55,10 @@ void add_gemm(Work& work, const char* name, Pass pass, Math math, double m, doub
 
 /// Forward, and the backward GEMMs that `input_grad` and `weight_grad` ask for.
 void add_gemms(Op& op, const char* name, Math math, double tokens, double out, double in, const Shapes& s,
-               bool input_grad, bool weight_grad) {
-  add_gemm(op.forward, name, Pass::forward, math, tokens, out, in, s.e);
-  if (input_grad) add_gemm(op.backward, name, Pass::dgrad, math, tokens, in, out, s.e);
-  if (weight_grad) add_gemm(op.backward, name, Pass::wgrad, math, out, in, tokens, s.grad_bytes, s.grad_bytes);
+               bool input_grad, bool weight_grad, double repeats = 1) {
+  add_gemm(op.forward, name, Pass::forward, math, tokens, out, in, repeats, s.e);
+  if (input_grad) add_gemm(op.backward, name, Pass::dgrad, math, tokens, in, out, repeats, s.e);
+  if (weight_grad) add_gemm(op.backward, name, Pass::wgrad, math, out, in, tokens, repeats, s.grad_bytes, s.grad_bytes);
 }
 
 Weight weight(const char* name, ParamGroup group, std::int64_t rows, std::int64_t cols, Split split, bool trainable) {
@@ -108,21 +109,44 @@ void add_adapter(Op& op, const Linear& l, const Shapes& s) {
   op.transients.push_back({"lora_b_output", tensor_bytes(l.tokens, double(l.out), s.e), Moment::forward});
 }
 
+/// An output whose readers are all frozen is not kept, whatever it is kept as otherwise.
+void keep_norm_output(Op& op, const Shapes& s, double rows, double cols, EnumSet<RecomputeModule> dropped_by,
+                      NormOutput output) {
+  const bool copies = is_quantized(s.precision) && trains_base(s);
+  switch (output) {
+    case NormOutput::not_kept: return;
+    case NormOutput::one_linear: keep_linear_input(op, s, "norm_out", rows, cols, dropped_by); return;
+    case NormOutput::two_linears:
+      keep_linear_input(op, s, "norm_out", rows, cols, dropped_by);
+      if (copies) keep_linear_input(op, s, "norm_out_second", rows, cols, dropped_by);
+      return;
+    case NormOutput::shared:
+      if (trains_base(s) || s.lora_rank > 0)
+        keep(op, s, "norm_out", tensor_bytes(rows, cols, s.e), dropped_by);
+      return;
+  }
+}
+
 }  // namespace
+
+double norm_statistics_width(const Shapes& s) {
+  return s.norm == NormKind::layernorm ? kLayerNormStatistics : kRmsStatistics;
+}
 
 void add_linear(Op& op, const Linear& l, const Shapes& s) {
   const bool trains = trains_base(s);
   Weight w = weight(l.name, l.group, l.out, l.in, l.split, trains);
   w.linear = l.quantized;
+  w.count = l.repeats;
   op.weights.push_back(w);
   if (l.bias) {
     const Split split = l.row_parallel ? Split::replicated : l.split;
     op.weights.push_back(weight("bias", l.group, l.out, 1, split, trains));
   }
-  const double out = double(l.out), in = double(l.in);
-  if (l.quantized && !l.input_already_cast) add_quantize(op.forward, l.name, l.tokens, in, s);
-  add_gemms(op, l.name, math_of_linear(l, s), l.tokens, out, in, s, s.needs_input_grad, trains);
-  if (l.quantized && (s.needs_input_grad || trains)) add_quantize(op.backward, l.name, l.tokens, out, s);
+  const double out = double(l.out), in = double(l.in), repeats = double(l.repeats);
+  if (l.quantized && !l.input_already_cast) add_quantize(op.forward, l.name, l.tokens, in * repeats, s);
+  add_gemms(op, l.name, math_of_linear(l, s), l.tokens, out, in, s, s.needs_input_grad, trains, repeats);
+  if (l.quantized && (s.needs_input_grad || trains)) add_quantize(op.backward, l.name, l.tokens, out * repeats, s);
   if (l.adapter && s.lora_rank > 0) add_adapter(op, l, s);
 }
 
@@ -184,7 +208,7 @@ void add_norm_weights(Op& op, const char* name, std::int64_t width, NormKind kin
 }
 
 Op norm_op(const char* name, const Shapes& s, std::int64_t width, EnumSet<RecomputeModule> output_dropped_by,
-           std::optional<GraphScope> scope, int output_copies) {
+           std::optional<GraphScope> scope, NormOutput output) {
   Op op;
   op.name = name;
   op.view = View::norm;
@@ -192,18 +216,11 @@ Op norm_op(const char* name, const Shapes& s, std::int64_t width, EnumSet<Recomp
   op.recomputed_by = output_dropped_by;
   add_norm_weights(op, name, width, s.norm, s);
   const double rows = double(s.stream_tokens), cols = double(width);
-  const double elements = rows * cols;
-  add_memory(op.forward, name, kNormResidualForward * elements);
-  if (runs_backward(s)) add_memory(op.backward, name, kNormResidualBackward * elements, Pass::dgrad);
+  add_memory(op.forward, name, kNormForward * rows * cols);
+  if (runs_backward(s)) add_memory(op.backward, name, kNormBackward * rows * cols, Pass::dgrad);
   keep(op, s, "norm_in", tensor_bytes(rows, cols, s.e));
-  keep(op, s, "norm_statistics",
-       tensor_bytes(rows, 1, s.norm == NormKind::layernorm ? kLayerNormStatistics : kRmsStatistics));
-  if (output_copies > 0 && is_quantized(s.precision) && trains_base(s))
-    keep(op, s, "norm_out", tensor_bytes(rows, cols, linear_input_width(s) * output_copies), output_dropped_by);
-  else if (!output_dropped_by.empty() && (trains_base(s) || s.lora_rank > 0))
-    keep(op, s, "norm_out", tensor_bytes(rows, cols, s.e), output_dropped_by);
-  else
-    keep_linear_input(op, s, "norm_out", rows, cols, output_dropped_by);
+  keep(op, s, "norm_statistics", tensor_bytes(rows, 1, norm_statistics_width(s)));
+  keep_norm_output(op, s, rows, cols, output_dropped_by, output);
   return op;
 }
 
@@ -216,8 +233,13 @@ void add_column_traffic(Op& op, const Shapes& s, double width, bool quantized) {
       add_traffic(op.backward, "input_gradient", CollectiveKind::all_reduce, elements * s.e, Hides::gemm);
     return;
   }
+  const Bytes buffer(static_cast<std::int64_t>(gathered));
   add_traffic(op.forward, "input", CollectiveKind::all_gather, gathered, Hides::nothing);
-  if (trains_base(s)) add_traffic(op.backward, "input", CollectiveKind::all_gather, gathered, Hides::gemm);
+  op.transients.push_back({"gathered_input", buffer, Moment::forward});
+  if (trains_base(s)) {
+    add_traffic(op.backward, "input", CollectiveKind::all_gather, gathered, Hides::gemm);
+    op.transients.push_back({"gathered_input", buffer, Moment::backward});
+  }
   if (s.needs_input_grad)
     add_traffic(op.backward, "input_gradient", CollectiveKind::reduce_scatter, elements * s.e, Hides::gemm);
 }

@@ -17,6 +17,7 @@ struct Linear {
   bool quantized = true;            ///< runs in the job's precision; false: always in bf16 (router, head)
   bool input_already_cast = false;  ///< shares the quantised input of a linear before it
   bool row_parallel = false;        ///< `in` is the split width; else `out` is (only with Split::tensor)
+  std::int64_t repeats = 1;         ///< matrices of this shape side by side, each with its own input (block-diagonal)
   bool adapter = false;             ///< a LoRA target (linear_qkv, linear_proj, linear_fc1, linear_fc2 and their kin)
 };
 
@@ -38,13 +39,19 @@ void add_memory(Work& work, const char* name, double bytes, Pass pass = Pass::fo
 /// Adds host work: module units and kernel launches.
 void add_host(Work& work, double units, double kernels);
 
-/// A norm that is an operation of its own or fused before a linear: weights, kept input and statistics (4 B a row for
-/// RMSNorm, 8 for LayerNorm), kept output, and the residual add that runs with it.
-/// `output_dropped_by`: modules that drop the output (only a norm that is a separate module). The output is kept in
-/// bf16 where that set is not empty, else as the input of one quantisable linear; `output_copies` says how many such
-/// inputs are kept instead where the readers quantise for themselves (0: bf16 or one, as just said).
+/// What a norm's output is kept as.
+enum class NormOutput {
+  one_linear,   ///< the input of one quantisable linear (a norm fused before it)
+  two_linears,  ///< read by two linears that quantise for themselves: one tensor in bf16, two copies if quantised
+  shared,       ///< in the activation type: several readers, or one in bf16 (router, head)
+  not_kept      ///< its reader needs nothing for backward (a norm before a residual add)
+};
+
+/// A norm, an operation of its own or fused before a linear: weights, kept input and statistics (4 B a row for RMSNorm,
+/// 8 for LayerNorm), kept output. `output_dropped_by`: modules that drop the output and run the norm again. No host
+/// work and no residual add: who knows the module adds them.
 Op norm_op(const char* name, const Shapes& shapes, std::int64_t width, EnumSet<RecomputeModule> output_dropped_by,
-           std::optional<GraphScope> scope, int output_copies = 0);
+           std::optional<GraphScope> scope, NormOutput output = NormOutput::one_linear);
 
 /// Adds the parameters of one norm: a weight, and a bias for LayerNorm.
 void add_norm_weights(Op& op, const char* name, std::int64_t width, NormKind kind, const Shapes& shapes,
@@ -60,6 +67,9 @@ constexpr bool runs_backward(const Shapes& s) { return s.needs_input_grad || s.t
 /// type, or 1 (per-tensor fp8), 1 + 1/32 (mxfp8), 1 + 4/128 (128-block), 0.5 + 1/16 (nvfp4).
 double linear_input_width(const Shapes& shapes);
 
+/// Bytes a row of a norm's statistics: 1/sigma, and the mean of a LayerNorm, fp32.
+double norm_statistics_width(const Shapes& shapes);
+
 /// A tensor of [rows, cols] elements of `width` bytes.
 constexpr Bytes tensor_bytes(double rows, double cols, double width) {
   return Bytes(static_cast<std::int64_t>(rows * cols * width));
@@ -74,7 +84,8 @@ void keep_linear_input(Op& op, const Shapes& shapes, const char* name, double ro
                        EnumSet<RecomputeModule> dropped_by = {}, std::optional<OffloadModule> offload = {});
 
 /// Tensor-parallel traffic before a column-parallel linear whose whole input is [N, width]. With sequence parallelism:
-/// gather forward (exposed), gather again for wgrad and reduce-scatter of the input's gradient (both behind GEMMs).
+/// gather forward (exposed), gather again for wgrad and reduce-scatter of the input's gradient (both behind GEMMs), with
+/// the gathered tensor as a transient of both passes.
 /// Without: all-reduce of the input's gradient (behind wgrad). Source: Megatron-LM core/tensor_parallel/layers.py.
 void add_column_traffic(Op& op, const Shapes& shapes, double width, bool quantized = true);
 
