@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <iosfwd>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "shardfit/report/document.hpp"
+#include "shardfit/search/sweep.hpp"
+
+namespace shardfit {
+
+// Documents of results. They read values and compute nothing: every figure was in the result already.
+
+/// What changing one field of a layout would give.
+struct Change {
+  std::string field, from, to;    ///< "recompute", "none", "selective:moe_act"
+  Layout layout;
+  Quick quick;
+};
+
+/// Space sizes, the fastest layouts that fit, the Pareto front, and refusals by reason.
+Document sweep_document(const Scenario& scenario, const SweepResult& result);
+
+/// The columns of a sweep's data files: figures, layout fields, layout_id.
+std::vector<Column> candidate_columns();
+
+/// CSV of candidates, row by row without holding more than one of them: for millions of layouts.
+void write_candidates_csv(const Scenario& scenario, std::span<const Candidate> candidates, std::ostream& out);
+
+/// Verdict, throughput, memory by stage, the fullest rank's bill, step time, traffic. `change`: the single change that
+/// helps most, if one was looked for and found.
+Document estimate_document(const Scenario& scenario, const Estimate& estimate, const std::optional<Change>& change = {});
+
+/// Whether one layout is allowed and fits.
+struct CheckResult {
+  Layout layout;
+  std::vector<Violation> violations;
+  std::vector<Cure> cures;                ///< one a violation
+  std::optional<Estimate> estimate;       ///< only of a layout without violations
+  std::optional<Change> change;           ///< of a layout that does not fit: the single change that makes it fit
+  bool ok() const { return violations.empty() && estimate && estimate->verdict.fits; }
+};
+Document check_document(const Scenario& scenario, const CheckResult& result);
+
+/// Which parts of an explanation are wanted; all of them if none is set.
+struct ExplainParts {
+  bool memory = false, time = false, traffic = false, modules = false;
+};
+/// Every term of a layout with its formula, source and what it leaves out; kept tensors, collectives, parts of the model.
+Document explain_document(const Scenario& scenario, const Estimate& estimate, ExplainParts parts);
+
+/// "tp_divides_heads: got 3 (tp), need 64 (num_attention_heads)": a violation in words.
+std::string violation_text(const Violation& violation);
+/// "try tp = 2 or 4"; empty if no single axis cures it.
+std::string cure_text(const Cure& cure);
+
+}  // namespace shardfit

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <span>
+
+#include "shardfit/report/document.hpp"
+#include "shardfit/spec/layout.hpp"
+
+namespace shardfit::report {
+
+/// One column of a layout: its heading and how to read it. One list serves the tables, the CSV files and the facts of an
+/// estimate, so headings and values cannot drift apart.
+struct LayoutField {
+  const char* key;
+  const char* title;
+  ColumnKind kind;
+  bool axis;                      ///< one of the parallel sizes, which every table shows
+  Cell (*read)(const Layout&, const GridSizes&);
+};
+
+/// All fields, parallel sizes first.
+std::span<const LayoutField> layout_fields();
+
+Column column_of(const LayoutField& field);
+
+}  // namespace shardfit::report

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include "report/numbers.hpp"
+#include "shardfit/report/views.hpp"
+
+namespace shardfit {
+namespace {
+
+std::string number_with_name(std::int64_t n, std::string_view name) {
+  return name.empty() ? report::grouped(n) : fmt::format("{} ({})", report::grouped(n), name);
+}
+
+}  // namespace
+
+std::string violation_text(const Violation& violation) {
+  if (violation.rule < 0) return "memory";
+  const RuleInfo& rule = rules()[std::size_t(violation.rule)];
+  return fmt::format("{}: got {}, need {}", rule.code, number_with_name(violation.got, rule.got),
+                     number_with_name(violation.need, rule.need));
+}
+
+std::string cure_text(const Cure& cure) {
+  if (cure.values.empty()) return "";
+  std::string text = fmt::format("try {} = {}", cure.axis, cure.values.front());
+  for (std::size_t i = 1; i < cure.values.size(); ++i)
+    text += fmt::format("{}{}", i + 1 == cure.values.size() ? " or " : ", ", cure.values[i]);
+  return text;
+}
+
+}  // namespace shardfit

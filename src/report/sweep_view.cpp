@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include "report/candidates.hpp"
+#include "report/job_section.hpp"
+#include "report/numbers.hpp"
+#include "shardfit/report/views.hpp"
+
+// Sample:
+//   Fastest layouts that fit
+//      #  tokens/s/GPU  step s  peak GiB  most time in  tp  cp  pp ...
+//      1       2,345.6   3.210    150.21  experts        2   1   4 ...
+
+namespace shardfit {
+namespace {
+
+using report::grouped;
+
+Section space_section(const SweepResult& result) {
+  const auto count = [](const char* key, const char* title, std::uint64_t n, std::string remark = {}) {
+    return Fact{{key, title, ColumnKind::count}, count_cell(std::int64_t(n)), std::move(remark)};
+  };
+  const double rate = result.seconds > 0 ? double(result.evaluated) / result.seconds : 0;
+  Facts facts;
+  facts.push_back(count("space", "combinations", result.space));
+  facts.push_back(count("evaluated", "looked at", result.evaluated, result.complete ? "" : "interrupted"));
+  facts.push_back(count("valid", "allowed by the rules", result.valid));
+  facts.push_back(count("fit", "fit in memory", result.fit));
+  facts.push_back({{"complete", "complete", ColumnKind::flag, 0, Shown::data_only}, result.complete, {}});
+  // Wall time differs from run to run, so it is told to people and kept out of data files that one may want to compare.
+  facts.push_back({{"elapsed", "time", ColumnKind::seconds, 0, Shown::table_only}, Seconds(result.seconds),
+                   rate > 0 ? grouped(rate, 0) + " layouts/s" : ""});
+  return {"space", "Space", std::move(facts), {}};
+}
+
+Row rejected_row(const Scenario& scenario, const SweepResult& result, const Rejected& rejected) {
+  const bool memory = rejected.rule < 0;
+  Row row;
+  row.cells.push_back(result.evaluated > 0 ? Cell(double(rejected.count) / double(result.evaluated)) : Cell());
+  row.cells.push_back(count_cell(std::int64_t(rejected.count)));
+  row.cells.push_back(text_cell(memory ? "memory" : rules()[std::size_t(rejected.rule)].code));
+  row.cells.push_back(memory ? Cell() : count_cell(rejected.violation.got));
+  row.cells.push_back(memory ? Cell() : count_cell(rejected.violation.need));
+  row.cells.push_back(text_cell(memory ? "device use of the fullest rank within usable memory"
+                                       : rules()[std::size_t(rejected.rule)].condition));
+  row.cells.push_back(layout_id(layout_at(scenario, rejected.example)));
+  return row;
+}
+
+Section rejected_section(const Scenario& scenario, const SweepResult& result) {
+  Table table;
+  table.columns = {{"share", "", ColumnKind::ratio},
+                   {"count", "layouts", ColumnKind::count},
+                   {"reason", "reason"},
+                   {"example_got", "got", ColumnKind::count},
+                   {"example_need", "need", ColumnKind::count},
+                   {"condition", "what must hold"},
+                   {"example_layout_id", "example", ColumnKind::text, 0, Shown::data_only}};
+  for (const Rejected& rejected : result.rejected) table.rows.push_back(rejected_row(scenario, result, rejected));
+  Section section{"rejected", "Refused, by the first reason found", std::move(table), {}};
+  if (!result.rejected.empty())
+    section.notes.push_back("got, need: of the first layout refused; its id is in --format csv and json, for `check --layout ID`");
+  return section;
+}
+
+std::string sweep_summary(const SweepResult& result) {
+  const std::string partial = result.complete ? "" : " (interrupted: best of what was looked at)";
+  if (result.top.empty()) {
+    if (result.valid > 0) return "No layout fits" + partial + "; see `check` on one of them for how much is missing";
+    return "No layout passes the rules" + partial + "; the table of refusals names what to change first";
+  }
+  const Quick& best = result.top.front().quick;
+  return fmt::format("Fastest that fits: {} tokens/s/GPU, {} a step, peak {}; most time in {}{}",
+                     grouped(best.tokens_per_s_per_gpu, 1), report::with_unit(Seconds(best.step_time_s)),
+                     report::with_unit(best.peak), name_of(best.bottleneck), partial);
+}
+
+}  // namespace
+
+Document sweep_document(const Scenario& scenario, const SweepResult& result) {
+  Document document;
+  document.view = "sweep";
+  document.title = "Sweep: " + report::job_title(scenario);
+  document.sections.push_back(report::job_section(scenario));
+  document.sections.push_back(space_section(result));
+  document.sections.push_back(rejected_section(scenario, result));
+  document.sections.push_back(
+      report::candidate_section("pareto", "Pareto front: step time against peak memory", scenario, result.pareto));
+  document.sections.push_back(report::candidate_section("top", "Fastest layouts that fit", scenario, result.top));
+  document.warnings = scenario.assumptions;
+  document.summary = sweep_summary(result);
+  document.tone = result.top.empty() ? Tone::bad : Tone::good;
+  return document;
+}
+
+}  // namespace shardfit
