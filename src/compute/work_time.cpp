@@ -68,6 +68,7 @@ WorkTime& WorkTime::operator+=(const WorkTime& o) {
   kernels += o.kernels;
   host_units += o.host_units;
   syncs += o.syncs;
+  serial += o.serial;
   return *this;
 }
 
@@ -78,6 +79,7 @@ WorkTime time_of(const block::Work& work, const Device& device, Precision precis
   sum.kernels = work.host.kernels * cost.kernels;
   sum.host_units = (work.host.units + kUnitsPerLaunch * sum.kernels) * cost.host;
   sum.syncs = work.host.syncs;
+  sum.serial = work.host.serial_ms * 1e-3;
   return sum;
 }
 

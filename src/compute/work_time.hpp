@@ -13,6 +13,7 @@ struct WorkTime {
   double kernels = 0;          ///< launches
   double host_units = 0;       ///< module units, with the launches' share
   double syncs = 0;
+  double serial = 0;           ///< s of host loops while the device idles
   WorkTime& operator+=(const WorkTime& o);
 };
 

@@ -49,6 +49,7 @@ void add_pass(PassTime& t, const compute::WorkTime& work, const comm::TrafficTim
   t.cp += traffic.cp;
   t.hidden += traffic.tp_hidden + traffic.cp_hidden;
   t.sync += work.syncs * kSyncSeconds;
+  t.serial += work.serial;
   if (launch == Launch::eager) t.host += work.host_units * rates.device->host_unit;
 }
 
@@ -86,12 +87,14 @@ PassTime& PassTime::operator+=(const PassTime& o) {
   gemm += o.gemm; experts += o.experts; attention += o.attention; scan += o.scan; memory += o.memory;
   quantize += o.quantize; gaps += o.gaps; tp += o.tp; ep += o.ep; cp += o.cp; hidden += o.hidden; sync += o.sync;
   host += o.host;
+  serial += o.serial;
   return *this;
 }
 
 PassTime operator*(PassTime t, double n) {
   t.gemm *= n; t.experts *= n; t.attention *= n; t.scan *= n; t.memory *= n; t.quantize *= n; t.gaps *= n; t.tp *= n;
   t.ep *= n; t.cp *= n; t.hidden *= n; t.sync *= n; t.host *= n;
+  t.serial *= n;
   return t;
 }
 

@@ -18,12 +18,13 @@ struct PassTime {
   double hidden = 0;               ///< traffic behind compute, busy seconds
   double sync = 0;                 ///< device idle while the host reads row counts
   double host = 0;                 ///< CPU time beside all that
+  double serial = 0;               ///< host loops that the device waits for
 
   PassTime& operator+=(const PassTime& o);
   friend PassTime operator*(PassTime t, double n);
   /// Device seconds with `ep_exposed` of the expert traffic in the open; hidden traffic slows the device by `slowdown`.
   double device(double ep_exposed, double slowdown) const {
-    return gemm + experts + attention + scan + memory + quantize + gaps + tp + ep * ep_exposed + cp + sync +
+    return gemm + experts + attention + scan + memory + quantize + gaps + tp + ep * ep_exposed + cp + sync + serial +
            hidden * slowdown;
   }
 };
