@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "memory/fsdp.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+// Computes:   whole weights and gradients that FSDP holds beside its shards while layers run.
+// Formula:    Megatron-FSDP, u = max(1e9, 2 x average unit): weights = current unit + prefetched units until u/2 elements
+//             are on their way + what lies outside units; gradients = at most u elements waiting for their
+//             reduce-scatter. Double buffer: two units of each, for good. FSDP2: current and next unit, the unit whose
+//             gradient is being reduced and the one being made.
+// Source:     Megatron-LM core/distributed/fsdp/src/megatron_fsdp/{megatron_fsdp,param_and_grad_buffer}.py;
+//             torch.distributed.fsdp (fully_shard, implicit prefetch of one unit).
+// Valid when: units are alike; mixed stages take the largest unit as current one.
+// Ignores:    transposed copies of quantised units; the order in which outside tensors are released.
+// Checked by: tests/memory/fsdp_test.cpp.
+
+namespace shardfit::memory {
+
+namespace {
+
+/// suggested_communication_unit_size is at least this many elements. Source: megatron_fsdp.py. Kind: read.
+constexpr std::int64_t kCommunicationUnit = 1'000'000'000;
+/// Units of a double buffer, and units that FSDP2 has gathered at once. Kind: read.
+constexpr std::int64_t kBufferedUnits = 2;
+
+std::int64_t prefetched_units(std::int64_t unit_elements, std::int64_t budget) {
+  return unit_elements == 0 ? 0 : (budget + unit_elements - 1) / unit_elements;
+}
+
+Bytes weight_bytes(const FsdpInputs& in, std::int64_t elements) {
+  return Bytes(std::llround(double(elements) * in.weight_bytes));
+}
+
+FsdpBuffers megatron_full(const FsdpInputs& in, MemoryMoment moment) {
+  const bool running = moment == MemoryMoment::forward || moment == MemoryMoment::backward;
+  const std::int64_t pool = std::min(kBufferedUnits * in.unit_elements, in.all_unit_elements);
+  if (in.double_buffer) {
+    const std::int64_t outside = running ? in.outside_elements : 0;
+    return {weight_bytes(in, pool + outside), Bytes(pool * in.gradient_bytes)};
+  }
+  if (!running) return {};
+  const std::int64_t u = communication_unit_elements(in.all_unit_elements, in.units);
+  const std::int64_t ahead = prefetched_units(in.unit_elements, u / 2);
+  const std::int64_t gathered = std::min((1 + ahead) * in.unit_elements, in.all_unit_elements);
+  const std::int64_t waiting = moment == MemoryMoment::backward ? std::min(u, in.trainable_elements) : 0;
+  return {weight_bytes(in, gathered + in.outside_elements), Bytes(waiting * in.gradient_bytes)};
+}
+
+FsdpBuffers megatron_optimizer_grads(const FsdpInputs& in, MemoryMoment moment) {
+  if (moment != MemoryMoment::backward) return {};
+  const std::int64_t u = communication_unit_elements(in.all_unit_elements, in.units);
+  return {Bytes(0), Bytes(std::min(u, in.trainable_elements) * in.gradient_bytes)};
+}
+
+FsdpBuffers torch_full(const FsdpInputs& in, MemoryMoment moment) {
+  if (moment != MemoryMoment::forward && moment != MemoryMoment::backward) return {};
+  const std::int64_t some = std::min(kBufferedUnits * in.unit_elements, in.all_unit_elements);
+  const std::int64_t gathered = in.reshard_after_forward ? some : in.all_unit_elements;
+  const std::int64_t waiting = moment == MemoryMoment::forward ? 0 : std::min(some, in.trainable_elements);
+  const std::int64_t whole = in.gradient_sync_every_microbatch ? waiting : in.trainable_elements;
+  return {weight_bytes(in, gathered + in.outside_elements), Bytes(whole * in.gradient_bytes)};
+}
+
+}  // namespace
+
+std::int64_t communication_unit_elements(std::int64_t all_unit_elements, std::int64_t units) {
+  return std::max(kCommunicationUnit, units > 0 ? 2 * all_unit_elements / units : 0);
+}
+
+FsdpBuffers fsdp_buffers(const FsdpInputs& in, MemoryMoment moment) {
+  if (in.shards <= 1) return {};
+  switch (in.sharding) {
+    case Sharding::full: return megatron_full(in, moment);
+    case Sharding::optimizer_grads: return megatron_optimizer_grads(in, moment);
+    case Sharding::full_torch: return torch_full(in, moment);
+    default: return {};
+  }
+}
+
+}  // namespace shardfit::memory

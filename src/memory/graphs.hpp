@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "shardfit/ledger/ledger.hpp"
+#include "shardfit/spec/layout.hpp"
+
+namespace shardfit::memory {
+
+/// What a stage's CUDA graphs capture.
+struct GraphInputs {
+  CudaGraphImpl impl = CudaGraphImpl::none;
+  Bytes graphed_saved;                     ///< saved by captured operations, all live micro-batches
+  Bytes graphed_transient;                 ///< largest transient of a captured operation
+  std::int64_t static_inputs = 0;          ///< captured layers times live micro-batches
+  Bytes stream;                            ///< one static input
+  Bytes eager_activations;                 ///< full_iteration: everything above the static part at the dearest moment
+};
+
+/// Bytes of the graphs' private pool that a moment's other terms do not count already.
+Bytes graph_pool_bytes(const GraphInputs& in, MemoryMoment moment);
+
+}  // namespace shardfit::memory

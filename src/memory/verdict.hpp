@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "shardfit/ledger/ledger.hpp"
+
+namespace shardfit::memory {
+
+/// How well a class of terms is known.
+enum class TermClass { state, small, saved, routed, moment, fsdp, graphs, reserve, outside, count };
+TermClass class_of(MemoryTerm term);
+
+/// One sigma of a class, relative to its bytes.
+double relative_band(TermClass c);
+
+/// One sigma of a need, in bytes: the classes' bands are taken as independent and added in quadrature.
+Bytes error_band(const MemoryLedger& need);
+
+/// Probability that `need` passes `usable`, given the band (normal).
+double oom_probability(Bytes need, Bytes usable, Bytes band);
+
+}  // namespace shardfit::memory
