@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+// Computes: the dense MLP of a decoder layer, behind a norm that is fused into fc1 (added by decoder_block).
+// Formula: see ffn.cpp; `mlp` recompute drops everything after the norm's input and runs it again.
+// Source: Megatron-LM core/transformer/mlp.py; host units: least-squares fit of 193 published step times.
+// Valid when: tp divides intermediate_size.
+// Ignores: nothing beyond ffn.cpp.
+// Checked by: tests/block/dense_mlp_test.cpp
+#include "block/blocks.hpp"
+#include "block/ffn.hpp"
+
+namespace shardfit::block {
+namespace {
+
+// Host work of one dense MLP in eager mode, module units and kernel launches (kind: fitted with the host coefficient).
+constexpr double kForwardUnits = 0.35, kForwardKernels = 9, kBackwardUnits = 0.45, kBackwardKernels = 18;
+
+}  // namespace
+
+void append_dense_mlp(const DenseMlpSpec& spec, const Shapes& s, OpList& ops) {
+  Ffn ffn;
+  ffn.view = View::dense_mlp;
+  ffn.group = ParamGroup::dense_mlp;
+  ffn.intermediate = spec.intermediate_size;
+  ffn.gated = spec.gated;
+  ffn.bias = spec.bias;
+  ffn.recomputed_by = {RecomputeModule::mlp};
+  ffn.scope = GraphScope::mlp;
+  ffn.forward_units = kForwardUnits;
+  ffn.forward_kernels = kForwardKernels;
+  ffn.backward_units = kBackwardUnits;
+  ffn.backward_kernels = kBackwardKernels;
+  append_ffn(ffn, s, ops);
+}
+
+}  // namespace shardfit::block

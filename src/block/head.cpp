@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: Apache-2.0
+// Computes: final norm, output projection and cross-entropy; the joining of hyper-connection streams before them.
+// Formula: norm keeps its input and output; logits live from the projection to the start of their backward: e + 4 B each
+//   (half-precision logits and one fp32 buffer that exp, softmax and gradient reuse), e + 8 with Megatron's native fused
+//   loss, e with Transformer Engine's. The kernel that fuses projection and loss never holds them whole: forward two fp32
+//   partials a token and 3072 columns, backward [N, 3072] gradients, an fp32 input gradient, a whole weight gradient, and
+//   the projection again.
+// Source: Megatron-LM core/tensor_parallel/cross_entropy.py, core/fusions/{fused_cross_entropy,linear_cross_entropy}*;
+//   bytes per logit fit measured peaks of dense models within 0.1 % (median); moved bytes from the step-time fit.
+// Valid when: the vocabulary is padded to a multiple of tp.
+// Ignores: the mask and loss scalars, deferred weight gradient of the projection.
+// Checked by: tests/block/head_test.cpp
+#include <cmath>
+
+#include "block/blocks.hpp"
+#include "block/edge_parts.hpp"
+#include "block/linear.hpp"
+
+namespace shardfit::block {
+namespace {
+
+constexpr double kFp32 = 4;
+constexpr double kNativeBuffers = 2;          ///< fp32 buffers of the native fused loss, measured
+constexpr double kChunkColumns = 3072;        ///< columns a split (Megatron-LM fusions/linear_cross_entropy: 512 * 6)
+constexpr double kFusedLossBytes = 16, kPlainLossBytes = 40;   ///< moved for a logit, both passes (fitted)
+constexpr double kLossForwardShare = 0.6;     ///< (assumed)
+constexpr double kNormForwardBytes = 8, kNormBackwardBytes = 12;   ///< moved an element (counted)
+constexpr double kPlainReductions = 3, kFusedReductions = 2;   ///< all-reduces of [N] fp32 over tp
+
+// Host work of projection and loss together (kind: fitted); half falls on each.
+constexpr double kForwardUnits = 0.4, kForwardKernels = 14, kBackwardUnits = 0.3, kBackwardKernels = 12;
+constexpr double kHalf = 0.5;
+constexpr double kStatisticsRms = 4, kStatisticsLayerNorm = 8;   ///< B a row
+
+double columns(const Shapes& s) { return double(s.vocab / s.tp); }
+double logits(const Shapes& s) { return double(s.tokens) * columns(s); }
+
+void add_half_host(Op& op, const Shapes& s) {
+  add_host(op.forward, kForwardUnits * kHalf, kForwardKernels * kHalf);
+  if (runs_backward(s)) add_host(op.backward, kBackwardUnits * kHalf, kBackwardKernels * kHalf);
+}
+
+Op output_op(const LossUse& use, const Shapes& s) {
+  Op op;
+  op.name = "output_projection";
+  op.view = use.view;
+  Shapes inner = s;  // whatever trains is below the head
+  inner.needs_input_grad = runs_backward(s);
+  Linear linear;
+  linear.name = "output_projection";
+  linear.group = ParamGroup::lm_head;
+  linear.tokens = double(s.tokens);
+  linear.out = s.vocab / s.tp;
+  linear.in = s.hidden;
+  linear.quantized = false;
+  add_linear(op, linear, inner);
+  op.weights.front().embedding = true;
+  op.weights.front().bf16_linear = true;
+  if (!use.weight_held) op.weights.clear();
+  if (s.chunked_cross_entropy && runs_backward(s)) {
+    Kernel again = op.forward.kernels.front();
+    again.pass = Pass::dgrad;
+    op.backward.kernels.push_back(again);
+  }
+  add_column_traffic(op, inner, double(s.hidden), false);
+  add_half_host(op, s);
+  return op;
+}
+
+/// Bytes a logit beside the half-precision one, and which of them an MTP depth keeps.
+double extra_bytes(const Shapes& s) {
+  if (s.cross_entropy == CrossEntropy::te_fused) return 0;
+  return s.cross_entropy == CrossEntropy::native_fused ? kNativeBuffers * kFp32 : kFp32;
+}
+
+double kept_softmax_bytes(const Shapes& s) { return s.cross_entropy == CrossEntropy::te_fused ? s.e : kFp32; }
+
+void add_whole_logits(Op& op, const LossUse& use, const Shapes& s) {
+  const double kept = use.softmax_kept ? kept_softmax_bytes(s) : 0;
+  if (kept > 0) keep(op, s, "softmax", tensor_bytes(logits(s), 1, kept));
+  const double forward = s.e + extra_bytes(s) - kept;
+  if (forward > 0) op.transients.push_back({"logits", tensor_bytes(logits(s), 1, forward), Moment::forward, {}});
+  // Backward starts from the softmax: its buffer becomes the gradient, cast for the projection's GEMMs.
+  const double backward = s.cross_entropy == CrossEntropy::te_fused ? s.e : s.e + kFp32;
+  if (runs_backward(s) && backward > kept)
+    op.transients.push_back({"logit_gradients", tensor_bytes(logits(s), 1, backward - kept), Moment::backward, {}});
+}
+
+void add_chunked_logits(Op& op, const Shapes& s) {
+  const double rows = double(s.tokens), splits = std::ceil(columns(s) / kChunkColumns);
+  op.transients.push_back({"loss_partials", tensor_bytes(rows, 2 * splits, kFp32), Moment::forward, {}});
+  keep(op, s, "loss_statistics", tensor_bytes(rows, 2, kFp32));
+  if (!runs_backward(s)) return;
+  Bytes backward = tensor_bytes(rows, kChunkColumns, s.e) + tensor_bytes(rows, double(s.hidden), kFp32);
+  if (trains_base(s)) backward += tensor_bytes(columns(s), double(s.hidden), s.e);
+  op.transients.push_back({"logit_gradient_chunk", backward, Moment::backward, {}});
+}
+
+Op loss_op(const LossUse& use, const Shapes& s) {
+  Op op;
+  op.name = "cross_entropy";
+  op.view = use.view;
+  const bool fused = s.cross_entropy != CrossEntropy::unfused;
+  const double moved = logits(s) * (s.cross_entropy == CrossEntropy::te_fused ? kFusedLossBytes : kPlainLossBytes);
+  if (s.chunked_cross_entropy) {
+    add_chunked_logits(op, s);
+  } else {
+    add_whole_logits(op, use, s);
+    add_memory(op.forward, "cross_entropy", moved * kLossForwardShare);
+    if (runs_backward(s)) add_memory(op.backward, "cross_entropy", moved * (1 - kLossForwardShare), Pass::dgrad);
+  }
+  if (s.tp > 1) {
+    Traffic reduction;
+    reduction.name = "cross_entropy";
+    reduction.kind = CollectiveKind::all_reduce;
+    reduction.bytes = double(s.tokens) * kFp32;
+    reduction.calls = fused ? kFusedReductions : kPlainReductions;
+    op.forward.traffic.push_back(reduction);
+  }
+  add_half_host(op, s);
+  return op;
+}
+
+}  // namespace
+
+void add_final_norm(Op& op, const Shapes& s) {
+  const double rows = double(s.stream_tokens), width = double(s.hidden), elements = rows * width;
+  add_norm_weights(op, "final_norm", s.hidden, s.norm, s);
+  add_memory(op.forward, "final_norm", kNormForwardBytes * elements);
+  if (runs_backward(s)) add_memory(op.backward, "final_norm", kNormBackwardBytes * elements, Pass::dgrad);
+  keep(op, s, "final_norm_in", tensor_bytes(rows, width, s.e));
+  keep(op, s, "final_norm_statistics",
+       tensor_bytes(rows, 1, s.norm == NormKind::layernorm ? kStatisticsLayerNorm : kStatisticsRms));
+  // The projection's wgrad reads the output; a frozen one needs it no more.
+  if (trains_base(s)) keep(op, s, "final_norm_out", tensor_bytes(rows, width, s.e));
+}
+
+void append_stream_merge(const Shapes& s, View view, OpList& ops) {
+  if (s.residual_streams <= 1) return;
+  const std::int64_t n = s.residual_streams;
+  Op op;
+  op.name = "stream_merge";
+  op.view = view;
+  const auto add = [&](const char* name, std::int64_t rows, std::int64_t cols) {
+    Weight w;
+    w.name = name;
+    w.group = ParamGroup::hyper_connections;
+    w.rows = rows;
+    w.cols = cols;
+    w.trainable = trains_base(s);
+    op.weights.push_back(w);
+  };
+  add("merge.fn", n, n * s.hidden);
+  add("merge.base", n, 1);
+  add("merge.scale", 1, 1);
+  // All streams read twice (weights, then sum), one written.
+  const double stream = double(s.stream_tokens) * double(s.hidden) * s.e;
+  add_memory(op.forward, "stream_merge", stream * double(2 * n + 1));
+  if (runs_backward(s)) add_memory(op.backward, "stream_merge", stream * double(3 * n + 1), Pass::dgrad);
+  keep(op, s, "streams", tensor_bytes(double(s.stream_tokens), double(n * s.hidden), s.e));
+  ops.push_back(op);
+}
+
+void append_output_and_loss(const LossUse& use, const Shapes& s, OpList& ops) {
+  ops.push_back(output_op(use, s));
+  ops.push_back(loss_op(use, s));
+}
+
+OpList head(const TextSpec&, const Shapes& s, bool weight_held) {
+  OpList ops;
+  append_stream_merge(s, View::head, ops);
+  Op norm;
+  norm.name = "final_norm";
+  norm.view = View::head;
+  add_final_norm(norm, s);
+  ops.push_back(norm);
+  LossUse use;
+  use.weight_held = weight_held;
+  append_output_and_loss(use, s, ops);
+  return ops;
+}
+
+}  // namespace shardfit::block

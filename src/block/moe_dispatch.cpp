@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: Apache-2.0
+// Computes: how tokens reach the experts of other ranks and come back: traffic, permutation, buffers.
+// Formula: alltoall: T*k rows over EP without de-duplication, then a gather (before) and a reduce-scatter (after) of the
+//   rows over ETP; DeepEP and HybridEP: each token once per destination rank of the ep*etp group, k*etp picks; allgather:
+//   every rank gets all T*G tokens. Backward runs the opposite exchange. Permutation moves 8 B an element of the T*k rows
+//   sent and of the A rows received (permute and chunk sort) over a forward or a backward; DeepEP and HybridEP fuse most of
+//   it: 4*T*(min(hits, k) + k) B a width. Rows, so traffic and permutation too, grow with the busiest rank's load.
+// Source: Megatron-LM core/transformer/moe/token_dispatcher.py, fused_a2a.py; permute bytes from the step-time fit.
+// Valid when: tokens are brought in bf16 (Megatron quantises after dispatch).
+// Ignores: probabilities (4 B a row) and token counts on the wire, the allgather dispatcher's copies of the routing map.
+// Checked by: tests/block/moe_test.cpp
+#include <algorithm>
+
+#include "block/linear.hpp"
+#include "block/moe_parts.hpp"
+
+namespace shardfit::block {
+namespace {
+
+constexpr double kPermutePasses = 2;          ///< one permute and one chunk sort, each a read and a write
+constexpr double kReadAndWrite = 2;
+
+// Host work of dispatch and combine together (kind: fitted); half falls on each.
+constexpr double kForwardUnits = 0.4, kBackwardUnits = 0.3, kLocalForwardUnits = 0.3, kLocalBackwardUnits = 0.2;
+constexpr double kForwardKernels = 8, kBackwardKernels = 10, kLocalKernels = 8;
+constexpr double kAlltoallForwardKernels = 22, kAlltoallBackwardKernels = 18;   ///< 8 of them for the exchange itself
+constexpr double kHalf = 0.5;
+
+constexpr EnumSet<RecomputeModule> kDroppedByMoe{RecomputeModule::moe};
+
+bool fuses_permutation(const Shapes& s) {
+  return s.dispatcher == Dispatcher::deepep || s.dispatcher == Dispatcher::hybridep;
+}
+
+double load_of(const MoeSizes& z) { return z.rows > 0 ? z.busy_rows / z.rows : 1; }
+
+/// Ranks that one token reaches, of those that the library sends to once.
+double rank_hits(const MoeSizes& z, const Shapes& s) { return distinct_hits(z.group, double(z.top_k) * s.etp); }
+
+Traffic token_exchange(CollectiveKind kind, const MoeMlpSpec& spec, const MoeSizes& z, const Shapes& s) {
+  const bool per_rank = fuses_permutation(s);
+  Traffic t;
+  t.name = kind == CollectiveKind::dispatch ? "dispatch" : "combine";
+  t.group = per_rank ? Group::tp_ep : Group::ep;
+  t.kind = kind;
+  t.hides = Hides::expert_overlap;
+  t.tokens = z.tokens * load_of(z);
+  t.width_bytes = double(z.inner) * s.e;
+  t.top_k = per_rank ? z.top_k * s.etp : z.top_k;
+  t.bytes = t.tokens * t.top_k * t.width_bytes;
+  t.num_experts = int(z.num_experts);
+  t.num_groups = spec.router.n_group;
+  t.groups_chosen = spec.router.topk_group;
+  return t;
+}
+
+Traffic gather_like(const char* name, Group group, CollectiveKind kind, double bytes) {
+  Traffic t;
+  t.name = name;
+  t.group = group;
+  t.kind = kind;
+  t.bytes = bytes;
+  t.hides = Hides::expert_overlap;
+  return t;
+}
+
+/// Traffic of one direction: tokens to experts (`dispatch`) or back.
+void add_exchange(Work& work, bool to_experts, const MoeMlpSpec& spec, const MoeSizes& z, const Shapes& s) {
+  if (z.group == 1) return;
+  const CollectiveKind grow = to_experts ? CollectiveKind::all_gather : CollectiveKind::reduce_scatter;
+  if (s.dispatcher == Dispatcher::allgather) {
+    const double all = z.tokens * z.group * double(z.inner) * s.e;
+    work.traffic.push_back(gather_like(to_experts ? "dispatch" : "combine", Group::tp_ep, grow, all));
+    return;
+  }
+  const CollectiveKind kind = to_experts ? CollectiveKind::dispatch : CollectiveKind::combine;
+  if (s.ep > 1 || fuses_permutation(s)) work.traffic.push_back(token_exchange(kind, spec, z, s));
+  if (s.etp > 1 && !fuses_permutation(s))
+    work.traffic.push_back(gather_like("expert_rows", Group::etp, grow, z.busy_rows * double(z.inner) * s.e));
+}
+
+/// Bytes that the permutation kernels of one pass (forward or backward) move.
+double permute_bytes(const MoeSizes& z, const Shapes& s) {
+  const double element = double(z.inner) * s.e;
+  const double sent = z.tokens * z.top_k;
+  if (z.group == 1) return kPermutePasses * kReadAndWrite * sent * element;
+  if (!fuses_permutation(s)) return kPermutePasses * kReadAndWrite * (sent + z.busy_rows) * element;
+  const double hits = std::min(rank_hits(z, s), double(z.top_k) * s.etp);
+  return kReadAndWrite * z.tokens * load_of(z) * (hits + double(z.top_k) * s.etp) * element;
+}
+
+void add_permute(Work& work, Pass pass, const MoeSizes& z, const Shapes& s) {
+  Kernel kernel;
+  kernel.name = "permute";
+  kernel.kind = KernelKind::permute;
+  kernel.pass = pass;
+  kernel.bytes = permute_bytes(z, s) * kHalf;
+  kernel.fused_permute = fuses_permutation(s) && z.group > 1;
+  work.kernels.push_back(kernel);
+}
+
+void add_dispatch_host(Op& op, const MoeSizes& z, const Shapes& s) {
+  const bool local = z.group == 1, alltoall = !fuses_permutation(s);
+  const double forward = local ? kLocalKernels : alltoall ? kAlltoallForwardKernels : kForwardKernels;
+  const double backward = local ? kLocalKernels : alltoall ? kAlltoallBackwardKernels : kBackwardKernels;
+  add_host(op.forward, (local ? kLocalForwardUnits : kForwardUnits) * kHalf, forward * kHalf);
+  if (!runs_backward(s)) return;
+  add_host(op.backward, (local ? kLocalBackwardUnits : kBackwardUnits) * kHalf, backward * kHalf);
+}
+
+Op exchange_op(bool to_experts, const MoeMlpSpec& spec, const MoeSizes& z, const Shapes& s) {
+  Op op;
+  op.name = to_experts ? "dispatch" : "combine";
+  op.view = to_experts ? View::dispatch : View::combine;
+  op.recomputed_by = kDroppedByMoe;
+  op.scope = GraphScope::moe;
+  add_permute(op.forward, Pass::forward, z, s);
+  add_exchange(op.forward, to_experts, spec, z, s);
+  add_dispatch_host(op, z, s);
+  if (!runs_backward(s)) return op;
+  add_permute(op.backward, Pass::dgrad, z, s);
+  add_exchange(op.backward, !to_experts, spec, z, s);
+  return op;
+}
+
+/// Torch buffers of the exchange beside the kept expert input: what is sent, what arrives, before it is sorted.
+Transient exchange_buffers(const char* name, const MoeSizes& z, const Shapes& s) {
+  const double element = double(z.inner) * s.e;
+  const Bytes sent = tensor_bytes(z.tokens * z.top_k, element, 1);
+  const Bytes rows = tensor_bytes(z.rows, element, 1), none{};
+  if (z.group == 1) return {name, none, Moment::forward, none};
+  switch (s.dispatcher) {
+    case Dispatcher::hybridep: return {name, none, Moment::forward, none};   // buffers outside torch
+    case Dispatcher::deepep: {
+      const Bytes received = tensor_bytes(z.tokens * rank_hits(z, s), element, 1);
+      return {name, received, Moment::forward, received};
+    }
+    case Dispatcher::allgather: return {name, tensor_bytes(z.tokens * z.group, element, 1), Moment::forward, none};
+    default: break;
+  }
+  const Bytes sorted = z.local_experts > 1 ? rows : none;
+  return {name, sent + sorted, Moment::forward, z.fixed_rows ? none : sorted};
+}
+
+}  // namespace
+
+Op dispatch_op(const MoeMlpSpec& spec, const MoeSizes& z, const Shapes& s) {
+  Op op = exchange_op(true, spec, z, s);
+  // The host reads how many rows arrive, unless they are padded to capacity or their number is known beforehand.
+  if (!s.drop_and_pad && !s.host_free_dispatch) op.forward.host.syncs = 1;
+  const Transient buffers = exchange_buffers("send_and_receive", z, s);
+  if (buffers.bytes.value > 0) op.transients.push_back(buffers);
+  return op;
+}
+
+Op combine_op(const MoeMlpSpec& spec, const MoeSizes& z, const Shapes& s) {
+  Op op = exchange_op(false, spec, z, s);
+  Transient buffers = exchange_buffers("fc2_out_send_and_receive", z, s);
+  const Bytes fc2_out = tensor_bytes(z.rows, double(z.inner), s.e);
+  buffers.bytes += fc2_out;
+  if (!z.fixed_rows) buffers.routed += fc2_out;
+  op.transients.push_back(buffers);
+  return op;
+}
+
+}  // namespace shardfit::block

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "block/op.hpp"
+#include "block/shapes.hpp"
+
+namespace shardfit::block {
+
+/// The sizes of an MoE layer on one rank.
+struct MoeSizes {
+  double tokens = 0;                  ///< T, tokens that the rank brings to the dispatcher
+  std::int64_t num_experts = 0, local_experts = 0;
+  int top_k = 0;
+  int group = 1;                      ///< ep * etp, ranks of the dispatcher
+  std::int64_t inner = 0;             ///< width that the experts read and write: latent_size or hidden
+  std::int64_t width = 0;             ///< intermediate columns of one expert on the rank
+  int inputs = 2;                     ///< of the activation: 2 gated, 1 not
+  double rows = 0;                    ///< A, expert rows on the rank at balanced routing
+  double busy_rows = 0;               ///< the same on the busiest rank
+  bool fixed_rows = false;            ///< padded to capacity: the busiest rank has no more than any other
+  double rows_per_expert() const { return busy_rows / double(local_experts); }
+};
+
+/// Source: Megatron-LM core/transformer/moe/{moe_utils,token_dispatcher}.py (get_capacity, num_out_tokens).
+MoeSizes moe_sizes(const MoeMlpSpec& spec, const Shapes& shapes);
+
+/// Distinct of `places` that `picks` independent uniform picks hit: places * (1 - (1 - 1/places)^picks).
+double distinct_hits(double places, double picks);
+
+/// Router GEMM, scores and top-k.
+Op router_op(const MoeMlpSpec& spec, const MoeSizes& sizes, const Shapes& shapes);
+/// What the dispatcher works out from the routing map before any token moves.
+Op preprocess_op(const MoeSizes& sizes, const Shapes& shapes);
+Op dispatch_op(const MoeMlpSpec& spec, const MoeSizes& sizes, const Shapes& shapes);
+Op combine_op(const MoeMlpSpec& spec, const MoeSizes& sizes, const Shapes& shapes);
+/// The two shared projections around experts of a smaller width.
+Op latent_down_op(const MoeSizes& sizes, const Shapes& shapes);
+Op latent_up_op(const MoeSizes& sizes, const Shapes& shapes);
+/// fc1, activation and fc2 of the local experts.
+void append_experts(const MoeMlpSpec& spec, const MoeSizes& sizes, const Shapes& shapes, OpList& ops);
+void append_shared_expert(const MoeMlpSpec& spec, const Shapes& shapes, OpList& ops);
+
+}  // namespace shardfit::block

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+// Computes: the router of an MoE layer, the dispatcher's preprocessing, and the latent projections.
+// Formula: router GEMM [T, E] in fp32 (two bf16 passes' time); 9 B kept for each token and expert (fp32 logits, fp32
+//   scores, a mask byte); 30 B moved fused, 80 B unfused, each pass. HybridEP works on the routing map of its whole
+//   group: 3*T*G*E B. Kept index maps: fused permute 4*T*(2E+1) B; DeepEP 4*recv*(2*El+1); HybridEP's handle 4*T*E*etp
+//   for the rows and T*E for the map.
+// Source: Megatron-LM core/transformer/moe/{router,token_dispatcher,fused_a2a}.py, Transformer Engine permutation.py;
+//   9 B matched measured peaks of seven MoE runs; 30 and 80 B from the step-time fit.
+// Valid when: the router computes in fp32 (every shipped recipe).
+// Ignores: auxiliary losses, z-loss, the all-reduce of the routing correction bias (once a step).
+// Checked by: tests/block/moe_test.cpp
+#include "block/linear.hpp"
+#include "block/moe_parts.hpp"
+
+namespace shardfit::block {
+namespace {
+
+constexpr double kKeptPerScore = 9;            ///< B, measured
+constexpr double kFusedBytesPerScore = 30;     ///< B moved a pass, fitted
+constexpr double kUnfusedBytesPerScore = 80;   ///< B moved a pass, fitted
+constexpr double kRouterGemmPasses = 2;        ///< fp32 operands cost about two bf16 GEMMs (assumed)
+constexpr double kMapBytesPerScore = 3;        ///< HybridEP: read, expand, write one byte (fitted with the model)
+
+// Host work (kind: fitted with the host coefficient).
+constexpr double kRouterForwardUnits = 0.35, kRouterFusedKernels = 12, kRouterUnfusedKernels = 25;
+constexpr double kRouterBackwardUnits = 0.25, kRouterBackwardKernels = 10;
+constexpr double kPreprocessUnits = 0.2, kPreprocessKernels = 6;
+constexpr double kLatentForwardUnits = 0.075, kLatentForwardKernels = 2;     ///< each of the two projections
+constexpr double kLatentBackwardUnits = 0.1, kLatentBackwardKernels = 4;
+
+constexpr EnumSet<RecomputeModule> kDroppedByMoe{RecomputeModule::moe};
+
+void add_correction_bias(Op& op, const MoeSizes& z) {
+  Weight w;
+  w.name = "correction_bias";
+  w.group = ParamGroup::router_correction_bias;
+  w.rows = z.num_experts;
+  w.fp32 = true;
+  w.buffer = true;
+  w.trainable = false;
+  op.weights.push_back(w);
+}
+
+/// Index maps that undo the permutation in backward.
+Bytes map_bytes(const MoeSizes& z, const Shapes& s) {
+  constexpr double kIndex = sizeof(std::int32_t);
+  const double experts = double(z.num_experts), local = double(z.local_experts);
+  switch (s.dispatcher) {
+    case Dispatcher::hybridep: return tensor_bytes(z.tokens, experts * s.etp, kIndex) + tensor_bytes(z.tokens, experts, 1);
+    case Dispatcher::deepep:
+      return tensor_bytes(z.tokens * distinct_hits(z.group, double(z.top_k) * s.etp), 2 * local + 1, kIndex);
+    default: break;
+  }
+  if (!s.permute_fusion) return tensor_bytes(z.tokens, z.top_k, sizeof(std::int64_t));
+  return tensor_bytes(z.tokens, 2 * experts + 1, kIndex);
+}
+
+Op latent_op(const char* name, const MoeSizes& z, const Shapes& s, std::int64_t out, std::int64_t in) {
+  Op op;
+  op.name = name;
+  op.view = View::latent;
+  op.recomputed_by = kDroppedByMoe;
+  Linear linear;
+  linear.name = name;
+  linear.group = ParamGroup::latent_projection;
+  linear.tokens = z.tokens;
+  linear.out = out;
+  linear.in = in;
+  linear.split = Split::replicated;
+  add_linear(op, linear, s);
+  add_host(op.forward, kLatentForwardUnits, kLatentForwardKernels);
+  if (runs_backward(s)) add_host(op.backward, kLatentBackwardUnits, kLatentBackwardKernels);
+  return op;
+}
+
+}  // namespace
+
+Op router_op(const MoeMlpSpec& spec, const MoeSizes& z, const Shapes& s) {
+  Op op;
+  op.name = "router";
+  op.view = View::router;
+  op.recomputed_by = kDroppedByMoe;
+  op.scope = GraphScope::moe_router;
+  Linear linear;
+  linear.name = "router";
+  linear.group = ParamGroup::router;
+  linear.tokens = z.tokens;
+  linear.out = z.num_experts;
+  linear.in = s.hidden;
+  linear.split = Split::replicated;
+  linear.bias = spec.router.bias;
+  linear.quantized = false;
+  add_linear(op, linear, s);
+  for (Work* work : {&op.forward, &op.backward})
+    for (Kernel& kernel : work->kernels) kernel.groups = kRouterGemmPasses;
+  if (spec.router.correction_bias) add_correction_bias(op, z);
+  const double scores = z.tokens * double(z.num_experts);
+  const double moved = scores * (s.router_fusion ? kFusedBytesPerScore : kUnfusedBytesPerScore);
+  add_memory(op.forward, "scores_and_topk", moved);
+  add_host(op.forward, kRouterForwardUnits, s.router_fusion ? kRouterFusedKernels : kRouterUnfusedKernels);
+  keep(op, s, "router_scores", tensor_bytes(scores, 1, kKeptPerScore), kDroppedByMoe);
+  if (!runs_backward(s)) return op;
+  add_memory(op.backward, "scores_and_topk", moved, Pass::dgrad);
+  add_host(op.backward, kRouterBackwardUnits, kRouterBackwardKernels);
+  return op;
+}
+
+Op preprocess_op(const MoeSizes& z, const Shapes& s) {
+  Op op;
+  op.name = "preprocess";
+  op.view = View::dispatch;
+  op.recomputed_by = kDroppedByMoe;
+  op.scope = GraphScope::moe_preprocess;
+  add_host(op.forward, kPreprocessUnits, kPreprocessKernels);
+  keep(op, s, "permutation_maps", map_bytes(z, s), kDroppedByMoe);
+  if (s.dispatcher == Dispatcher::hybridep && z.group > 1) {
+    const double map = z.tokens * z.group * double(z.num_experts);
+    add_memory(op.forward, "routing_map", kMapBytesPerScore * map);
+    Traffic gather;
+    gather.name = "routing_map";
+    gather.group = Group::tp_ep;
+    gather.kind = CollectiveKind::all_gather;
+    gather.bytes = map;
+    gather.hides = Hides::expert_overlap;
+    op.forward.traffic.push_back(gather);
+  }
+  return op;
+}
+
+Op latent_down_op(const MoeSizes& z, const Shapes& s) {
+  Op op = latent_op("latent_down", z, s, z.inner, s.hidden);
+  op.scope = GraphScope::moe_router;
+  // In bf16 the input is the pre-MLP norm's output, which is kept already.
+  if (is_quantized(s.precision)) keep_linear_input(op, s, "latent_down_in", z.tokens, double(s.hidden), kDroppedByMoe);
+  return op;
+}
+
+Op latent_up_op(const MoeSizes& z, const Shapes& s) {
+  Shapes inner = s;  // the experts' output needs a gradient wherever they or anything before them train
+  inner.needs_input_grad = runs_backward(s);
+  Op op = latent_op("latent_up", z, inner, s.hidden, z.inner);
+  keep_linear_input(op, s, "latent_up_in", z.tokens, double(z.inner), kDroppedByMoe);
+  return op;
+}
+
+}  // namespace shardfit::block
