@@ -111,17 +111,17 @@ void add_adapter(Op& op, const Linear& l, const Shapes& s) {
 
 /// An output whose readers are all frozen is not kept, whatever it is kept as otherwise.
 void keep_norm_output(Op& op, const Shapes& s, double rows, double cols, EnumSet<RecomputeModule> dropped_by,
-                      NormOutput output) {
+                      NormOutput output, EnumSet<LoraTarget> adapters) {
   const bool copies = is_quantized(s.precision) && trains_base(s);
   switch (output) {
     case NormOutput::not_kept: return;
-    case NormOutput::one_linear: keep_linear_input(op, s, "norm_out", rows, cols, dropped_by); return;
+    case NormOutput::one_linear: keep_linear_input(op, s, "norm_out", rows, cols, dropped_by, {}, adapters); return;
     case NormOutput::two_linears:
-      keep_linear_input(op, s, "norm_out", rows, cols, dropped_by);
+      keep_linear_input(op, s, "norm_out", rows, cols, dropped_by, {}, adapters);
       if (copies) keep_linear_input(op, s, "norm_out_second", rows, cols, dropped_by);
       return;
     case NormOutput::shared:
-      if (trains_base(s) || s.lora_rank > 0)
+      if (needs_linear_input(s, adapters))
         keep(op, s, "norm_out", tensor_bytes(rows, cols, s.e), dropped_by);
       return;
   }
@@ -147,7 +147,7 @@ void add_linear(Op& op, const Linear& l, const Shapes& s) {
   if (l.quantized && !l.input_already_cast) add_quantize(op.forward, l.name, l.tokens, in * repeats, s);
   add_gemms(op, l.name, math_of_linear(l, s), l.tokens, out, in, s, s.needs_input_grad, trains, repeats);
   if (l.quantized && (s.needs_input_grad || trains)) add_quantize(op.backward, l.name, l.tokens, out * repeats, s);
-  if (l.adapter && s.lora_rank > 0) add_adapter(op, l, s);
+  if (l.adapter && s.lora_rank > 0 && s.lora_targets.contains(*l.adapter)) add_adapter(op, l, s);
 }
 
 void add_quantize(Work& work, const char* name, double rows, double cols, const Shapes& s) {
@@ -196,9 +196,21 @@ void keep(Op& op, const Shapes& s, const char* name, Bytes bytes, EnumSet<Recomp
 }
 
 void keep_linear_input(Op& op, const Shapes& s, const char* name, double rows, double cols,
-                       EnumSet<RecomputeModule> dropped_by, std::optional<OffloadModule> offload) {
-  if (trains_base(s)) keep(op, s, name, tensor_bytes(rows, cols, linear_input_width(s)), dropped_by, offload);
-  else if (s.lora_rank > 0) keep(op, s, name, tensor_bytes(rows, cols, s.e), dropped_by, offload);
+                       EnumSet<RecomputeModule> dropped_by, std::optional<OffloadModule> offload,
+                       EnumSet<LoraTarget> adapters) {
+  if (!needs_linear_input(s, adapters)) return;
+  const double width = trains_base(s) ? linear_input_width(s) : s.e;
+  keep(op, s, name, tensor_bytes(rows, cols, width), dropped_by, offload);
+}
+
+void keep_reference_input(Op& op, const Shapes& s, const char* name, double rows, double cols,
+                          EnumSet<LoraTarget> adapters) {
+  if (needs_linear_input(s, adapters)) keep(op, s, name, tensor_bytes(rows, cols, s.e));
+}
+
+void keep_delayed_copy(Op& op, const Shapes& s, double rows, double cols) {
+  if (s.precision == Precision::fp8_delayed && trains_base(s))
+    keep(op, s, "projection_input_fp8", tensor_bytes(rows, cols, linear_input_width(s)));
 }
 
 void add_norm_weights(Op& op, const char* name, std::int64_t width, NormKind kind, const Shapes& s, Split split) {
@@ -208,7 +220,7 @@ void add_norm_weights(Op& op, const char* name, std::int64_t width, NormKind kin
 }
 
 Op norm_op(const char* name, const Shapes& s, std::int64_t width, EnumSet<RecomputeModule> output_dropped_by,
-           std::optional<GraphScope> scope, NormOutput output) {
+           std::optional<GraphScope> scope, NormOutput output, EnumSet<LoraTarget> adapters) {
   Op op;
   op.name = name;
   op.view = View::norm;
@@ -220,7 +232,7 @@ Op norm_op(const char* name, const Shapes& s, std::int64_t width, EnumSet<Recomp
   if (runs_backward(s)) add_memory(op.backward, name, kNormBackward * rows * cols, Pass::dgrad);
   keep(op, s, "norm_in", tensor_bytes(rows, cols, s.e));
   keep(op, s, "norm_statistics", tensor_bytes(rows, 1, norm_statistics_width(s)));
-  keep_norm_output(op, s, rows, cols, output_dropped_by, output);
+  keep_norm_output(op, s, rows, cols, output_dropped_by, output, adapters);
   return op;
 }
 

@@ -18,7 +18,7 @@ struct Linear {
   bool input_already_cast = false;  ///< shares the quantised input of a linear before it
   bool row_parallel = false;        ///< `in` is the split width; else `out` is (only with Split::tensor)
   std::int64_t repeats = 1;         ///< matrices of this shape side by side, each with its own input (block-diagonal)
-  bool adapter = false;             ///< a LoRA target (linear_qkv, linear_proj, linear_fc1, linear_fc2 and their kin)
+  std::optional<LoraTarget> adapter;   ///< the name by which LoRA may target it
 };
 
 /// Adds to `op`: the weight (and bias), forward and backward kernels, and their casts. dgrad only where something
@@ -49,9 +49,10 @@ enum class NormOutput {
 
 /// A norm, an operation of its own or fused before a linear: weights, kept input and statistics (4 B a row for RMSNorm,
 /// 8 for LayerNorm), kept output. `output_dropped_by`: modules that drop the output and run the norm again. No host
-/// work and no residual add: who knows the module adds them.
+/// work and no residual add: who knows the module adds them. `adapters`: LoRA targets that read the output.
 Op norm_op(const char* name, const Shapes& shapes, std::int64_t width, EnumSet<RecomputeModule> output_dropped_by,
-           std::optional<GraphScope> scope, NormOutput output = NormOutput::one_linear);
+           std::optional<GraphScope> scope, NormOutput output = NormOutput::one_linear,
+           EnumSet<LoraTarget> adapters = {});
 
 /// Adds the parameters of one norm: a weight, and a bias for LayerNorm.
 void add_norm_weights(Op& op, const char* name, std::int64_t width, NormKind kind, const Shapes& shapes,
@@ -79,9 +80,23 @@ constexpr Bytes tensor_bytes(double rows, double cols, double width) {
 void keep(Op& op, const Shapes& shapes, const char* name, Bytes bytes, EnumSet<RecomputeModule> dropped_by = {},
           std::optional<OffloadModule> offload = {});
 
-/// Keeps the input of a linear for its weight gradient: not if the weight is frozen (an adapter keeps it in bf16).
+/// Keeps the input of a linear for its weight gradient. Frozen weights keep none, but an adapter among `adapters` that
+/// the run trains keeps it in bf16.
 void keep_linear_input(Op& op, const Shapes& shapes, const char* name, double rows, double cols,
-                       EnumSet<RecomputeModule> dropped_by = {}, std::optional<OffloadModule> offload = {});
+                       EnumSet<RecomputeModule> dropped_by = {}, std::optional<OffloadModule> offload = {},
+                       EnumSet<LoraTarget> adapters = {});
+
+/// Whether the weight of a linear, or an adapter among `adapters`, trains and so needs the linear's input.
+constexpr bool needs_linear_input(const Shapes& s, EnumSet<LoraTarget> adapters) {
+  return trains_base(s) || (s.lora_rank > 0 && s.lora_targets.intersects(adapters));
+}
+
+/// Keeps the bf16 input of a linear that quantises it again in backward (attention's output projection): no copy.
+void keep_reference_input(Op& op, const Shapes& shapes, const char* name, double rows, double cols,
+                          EnumSet<LoraTarget> adapters);
+
+/// Delayed scaling cannot quantise again: the output projection keeps an fp8 copy beside the bf16 tensor.
+void keep_delayed_copy(Op& op, const Shapes& shapes, double rows, double cols);
 
 /// Tensor-parallel traffic before a column-parallel linear whose whole input is [N, width]. With sequence parallelism:
 /// gather forward (exposed), gather again for wgrad and reduce-scatter of the input's gradient (both behind GEMMs), with

@@ -9,6 +9,7 @@
 // Checked by: tests/block/shapes_test.cpp
 #include "block/shapes.hpp"
 
+#include "shardfit/base/error.hpp"
 #include "shardfit/spec/model_dims.hpp"
 
 namespace shardfit::block {
@@ -51,11 +52,25 @@ bool vision_trains(const Job& job) {
   return !frozen.contains(ModelPart::vision_model) || !frozen.contains(ModelPart::vision_projection);
 }
 
+EnumSet<LoraTarget> targets_of(const LoraSpec& lora) {
+  EnumSet<LoraTarget> targets;
+  for (const std::string& name : lora.target_modules) {
+    const auto target = parse_name<LoraTarget>(name);
+    if (!target) throw InputError("", "/training/lora/target_modules", name, "a linear layer of a block");
+    targets.insert(*target);
+  }
+  return targets;
+}
+
 void set_training(Shapes& s, const Job& job) {
   const TrainingSpec& training = job.training;
   const bool lora = training.task == Task::lora;
   s.train_weights = !lora && !training.frozen.contains(ModelPart::language_model);
-  s.lora_rank = lora ? training.lora.value_or(LoraSpec{}).rank : 0;
+  if (lora) {
+    const LoraSpec spec = training.lora.value_or(LoraSpec{});
+    s.lora_rank = spec.rank;
+    s.lora_targets = targets_of(spec);
+  }
   s.needs_input_grad = s.train_weights || lora || vision_trains(job);
 }
 

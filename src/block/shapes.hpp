@@ -8,6 +8,12 @@
 
 namespace shardfit::block {
 
+/// Linear layers that a LoRA adapter may sit on, by Megatron's module names.
+enum class LoraTarget {
+  linear_qkv, linear_proj, linear_fc1, linear_fc2, linear_q_down_proj, linear_q_up_proj, linear_q_proj,
+  linear_kv_down_proj, linear_kv_up_proj, in_proj, out_proj, count
+};
+
 /// What decides every shape of a block on one rank: sizes of the micro-batch, how widths are split, number types, and
 /// the switches of the software. It never sees pp, dp or which stage the block is on.
 struct Shapes {
@@ -36,7 +42,8 @@ struct Shapes {
   // what trains
   bool train_weights = true;        ///< false: frozen: no weight gradient, inputs kept only where something else needs them
   bool needs_input_grad = true;     ///< something upstream trains, so activation gradients run through
-  int lora_rank = 0;                ///< above 0: adapters on the linear layers, base weights frozen
+  int lora_rank = 0;                ///< above 0: adapters on `lora_targets`, base weights frozen
+  EnumSet<LoraTarget> lora_targets;
 
   // software
   Dispatcher dispatcher = Dispatcher::alltoall;
@@ -51,10 +58,17 @@ struct Shapes {
 };
 
 /// Shapes of a layout's decoder blocks. `layout` must have passed the rules. `expert_load` is the stated imbalance
-/// (1: balanced). Source of N, Ns: design notes of Megatron-Core's sequence and context parallelism.
+/// (1: balanced). Throws InputError for a LoRA target that no block has. Source of N, Ns: design notes of Megatron-Core's sequence and context parallelism.
 Shapes make_shapes(const Job& job, const Layout& layout, double expert_load);
 
 /// The whole model on one device without padding of the vocabulary: for counting parameters.
 Shapes undivided_shapes(const ModelSpec& model);
 
 }  // namespace shardfit::block
+
+namespace shardfit {
+template <>
+inline constexpr std::array<std::string_view, kCount<block::LoraTarget>> kNames<block::LoraTarget> = {
+    "linear_qkv", "linear_proj", "linear_fc1", "linear_fc2", "linear_q_down_proj", "linear_q_up_proj", "linear_q_proj",
+    "linear_kv_down_proj", "linear_kv_up_proj", "in_proj", "out_proj"};
+}  // namespace shardfit

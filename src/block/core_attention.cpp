@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0
+// Computes: what attention between the projections keeps, runs and sends.
+// Formula: kept N*(q + kv)*e, result N*ctx*e; fused and flash kernels N*heads*4 B of log-sum-exp; flash at b > 1 and
+//   all-to-all context parallelism one more copy of the result; unfused b*heads*(s/cp)^2*e of probabilities, and with
+//   dropout that much again and a mask byte. Backward executes 2.5 times the forward FLOP.
+// Source: Transformer Engine pytorch/attention/dot_product_attention/{backends,context_parallel}.py; FlashAttention's
+//   backward (5 products where forward has 2); copies read off measured peaks of Megatron-LM's golden runs.
+// Valid when: the mask is causal, rows are whole (packed rows see fewer keys).
+// Ignores: partial results of the ring, gathers of hierarchical groups (a2a+p2p counts one ring step, two outer groups:
+//   assumed), CP traffic in fp8.
+// Checked by: tests/block/gqa_test.cpp, tests/block/mla_test.cpp
+#include "block/core_attention.hpp"
+
+#include <algorithm>
+
+#include "block/linear.hpp"
+
+namespace shardfit::block {
+namespace {
+
+constexpr double kBackwardFlops = 2.5;       ///< of forward: flash backward makes the scores again
+constexpr double kLogSumExp = 4;             ///< B a query and head, fp32
+constexpr double kMaskByte = 1;              ///< dropout mask, B an element
+constexpr double kWindowWaste = 96;          ///< keys a query beyond its window, from whole blocks (fitted to kernel times)
+constexpr double kShortestEffective = 512;   ///< curves are flat below (kernel tables start here)
+// Passes over the scores of an unfused softmax, each way (counted: write, read, write, read; twice in backward).
+constexpr double kScorePassesForward = 4, kScorePassesBackward = 8;
+
+// Host share of the core in its module (assumed; the modules' sums are the fitted ones), and of its backward.
+constexpr double kUnitsForward = 0.1, kKernelsForward = 3, kUnitsBackward = 0.12, kKernelsBackward = 4;
+
+void send(Work& work, const char* name, CollectiveKind kind, double bytes, double calls, Hides hides) {
+  Traffic t;
+  t.name = name;
+  t.group = Group::cp;
+  t.kind = kind;
+  t.bytes = bytes;
+  t.calls = calls;
+  t.hides = hides;
+  work.traffic.push_back(t);
+}
+
+void add_ring(Op& op, double key_value_bytes, double steps) {
+  send(op.forward, "kv_ring", CollectiveKind::send_recv, key_value_bytes, steps, Hides::attention);
+  send(op.backward, "kv_ring", CollectiveKind::send_recv, key_value_bytes, steps, Hides::attention);
+  send(op.backward, "kv_gradient_ring", CollectiveKind::send_recv, key_value_bytes, steps, Hides::attention);
+}
+
+void add_exchange(Op& op, double qkv_bytes, double context_bytes) {
+  for (Work* work : {&op.forward, &op.backward}) {
+    send(*work, "qkv_exchange", CollectiveKind::all_to_all, qkv_bytes, 1, Hides::nothing);
+    send(*work, "context_exchange", CollectiveKind::all_to_all, context_bytes, 1, Hides::nothing);
+  }
+}
+
+void add_context_parallel(Op& op, const CoreAttention& core, const Shapes& s) {
+  if (s.cp == 1) return;
+  const double n = double(s.tokens), kv = n * core.key_value * s.e;
+  const double qkv = kv + n * core.query * s.e, context = n * core.context * s.e;
+  switch (s.cp_comm_type) {
+    case CpCommType::a2a: add_exchange(op, qkv, context); return;
+    case CpCommType::a2a_p2p: add_exchange(op, qkv, context); add_ring(op, kv, 1); return;
+    case CpCommType::all_gather:
+      send(op.forward, "kv_gather", CollectiveKind::all_gather, kv * s.cp, 1, Hides::nothing);
+      send(op.backward, "kv_gather", CollectiveKind::all_gather, kv * s.cp, 1, Hides::nothing);
+      send(op.backward, "kv_gradient", CollectiveKind::reduce_scatter, kv * s.cp, 1, Hides::nothing);
+      return;
+    default: add_ring(op, kv, s.cp - 1); return;
+  }
+}
+
+double score_elements(const CoreAttention& core, const Shapes& s) {
+  const double rows = double(s.sequence) / s.cp;
+  return double(s.micro_batch) * core.heads * rows * rows;
+}
+
+void keep_scores(Op& op, const CoreAttention& core, const Shapes& s) {
+  const double scores = score_elements(core, s);
+  const EnumSet<RecomputeModule> dropped{RecomputeModule::core_attn};
+  keep(op, s, "probabilities", tensor_bytes(scores, 1, s.e), dropped, OffloadModule::core_attn);
+  if (s.attention_dropout)
+    keep(op, s, "dropped_probabilities", tensor_bytes(scores, 1, s.e + kMaskByte), dropped, OffloadModule::core_attn);
+  op.transients.push_back({"scores", tensor_bytes(scores, 1, s.e), Moment::forward});
+  op.transients.push_back({"scores_gradient", tensor_bytes(scores, 1, s.e), Moment::backward});
+  add_memory(op.forward, "softmax", kScorePassesForward * scores * s.e);
+  add_memory(op.backward, "softmax", kScorePassesBackward * scores * s.e, Pass::dgrad);
+}
+
+bool exchanges_heads(const Shapes& s) {
+  return s.cp > 1 && (s.cp_comm_type == CpCommType::a2a || s.cp_comm_type == CpCommType::a2a_p2p);
+}
+
+void keep_tensors(Op& op, const CoreAttention& core, const Shapes& s) {
+  const double n = double(s.tokens);
+  const EnumSet<RecomputeModule> rerun{RecomputeModule::core_attn};
+  // FP8 attention keeps the fp8 operands for its backward, and lets the bf16 ones go.
+  const double width = s.fp8_attention ? 1 : s.e;
+  keep(op, s, "query_key_value", tensor_bytes(n, core.query + core.key_value, width), core.inputs_dropped_by,
+       OffloadModule::core_attn);
+  // The result is also the input of the output projection, which keeps it by reference; so recompute frees it only
+  // where nothing after it trains.
+  const bool held = needs_linear_input(s, {LoraTarget::linear_proj});
+  keep(op, s, "context", tensor_bytes(n, core.context, s.e), held ? EnumSet<RecomputeModule>{} : rerun,
+       OffloadModule::attn_proj);
+  if (exchanges_heads(s)) keep(op, s, "context_before_exchange", tensor_bytes(n, core.context, s.e), rerun);
+  if (s.attention_kernel == AttentionKernel::unfused) return keep_scores(op, core, s);
+  keep(op, s, "log_sum_exp", tensor_bytes(n, core.heads, kLogSumExp), rerun);
+  if (s.attention_kernel == AttentionKernel::flash && s.micro_batch > 1)
+    keep(op, s, "context_transposed", tensor_bytes(n, core.context, s.e), rerun);
+}
+
+void add_kernels(Op& op, const CoreAttention& core, const Shapes& s) {
+  Kernel kernel;
+  kernel.name = core.name;
+  kernel.kind = KernelKind::attention;
+  kernel.math = s.precision == Precision::fp32 ? Math::fp32 : Math::bf16;
+  kernel.flops = core.flops;
+  kernel.head_dim = core.head_dim;
+  kernel.effective_sequence = core.effective_sequence;
+  kernel.fp8 = s.fp8_attention;
+  op.forward.kernels.push_back(kernel);
+  kernel.pass = Pass::dgrad;
+  kernel.flops *= kBackwardFlops;
+  op.backward.kernels.push_back(kernel);
+}
+
+}  // namespace
+
+double visible_keys(std::int64_t sequence, std::optional<int> window) {
+  const double half = double(sequence) / 2;
+  return window && *window < sequence ? std::min(half, *window + kWindowWaste) : half;
+}
+
+double effective_sequence(std::int64_t sequence, std::optional<int> window) {
+  const double s = double(sequence);
+  return window ? std::max(kShortestEffective, std::min(s, 2.0 * *window)) : s;
+}
+
+double attention_flops(double heads, double qk_dim, double v_dim, double visible, const Shapes& s) {
+  return 2 * heads * (qk_dim + v_dim) * double(s.sequence) * visible * double(s.micro_batch) / s.cp;
+}
+
+Op core_attention_op(const CoreAttention& core, const Shapes& s) {
+  Op op;
+  op.name = core.name;
+  op.view = View::attention;
+  op.scope = GraphScope::attn;
+  op.recomputed_by = {RecomputeModule::core_attn};
+  keep_tensors(op, core, s);
+  op.transients.push_back({"query_key_value_gradient",
+                           tensor_bytes(double(s.tokens), core.query + core.key_value, s.e), Moment::backward});
+  add_kernels(op, core, s);
+  add_context_parallel(op, core, s);
+  add_host(op.forward, kUnitsForward, kKernelsForward);
+  add_host(op.backward, kUnitsBackward, kKernelsBackward);
+  return op;
+}
+
+}  // namespace shardfit::block

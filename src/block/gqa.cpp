@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: Apache-2.0
+// Computes: grouped-query attention between the input norm and the residual add.
+// Formula: qkv weight [(n*(1 + gate) + 2g)*d/tp, h], output [h, n*d/tp]. Kept: q, k, v after rotation
+//   N*(n + 2*max(g, tp))*d/tp*e; with q/k norms their inputs N*(n + max(g, tp))*d/tp*e and statistics; the result; with
+//   an output gate the gate and the gated result.
+// Source: Megatron-LM core/transformer/attention.py:SelfAttention; kept tensors checked on Megatron-LM's golden runs;
+//   host shares: step-time fit (module sums), split among the operations by assumption.
+// Valid when: tp divides n, and g or g divides tp.
+// Ignores: sines and cosines of the rotation, the gather's copy where g < tp.
+// Checked by: tests/block/gqa_test.cpp
+#include <algorithm>
+
+#include "block/blocks.hpp"
+#include "block/core_attention.hpp"
+#include "block/linear.hpp"
+
+namespace shardfit::block {
+namespace {
+
+// Bytes moved for each element, both ways (kind: counted; backward factor fitted with the step times).
+constexpr double kRotationBytes = 4;         ///< read and write; the same again for q/k norms
+constexpr double kGateBytes = 6;             ///< read result and gate, write
+constexpr double kBackwardFactor = 1.3;
+
+// Module sums of the fit are 0.45 / 0.55 units and 12 / 22 kernels; norm and core attention carry 0.16 / 0.19 and 4 / 6.
+constexpr HostWork kQkvForward{0.11, 3, 0}, kQkvBackward{0.14, 6, 0};
+constexpr HostWork kRotationForward{0.08, 3, 0}, kRotationBackward{0.10, 5, 0};
+constexpr HostWork kProjForward{0.10, 2, 0}, kProjBackward{0.12, 5, 0};
+
+/// Widths a token on this rank. A key-value head is never split: where there are fewer than tp, ranks hold copies.
+struct Widths {
+  std::int64_t query, key, gate, qkv_rows;
+  bool gathers;                              ///< the projection's output is gathered to find whole heads
+};
+
+Widths widths_of(const GqaSpec& g, const Shapes& s) {
+  const std::int64_t d = g.head_dim, heads = g.num_attention_heads, groups = g.num_key_value_heads;
+  Widths w{};
+  w.query = heads * d / s.tp;
+  w.key = std::max(groups * d / s.tp, d);
+  w.gate = g.output_gate ? w.query : 0;
+  w.qkv_rows = (heads * (g.output_gate ? 2 : 1) + 2 * groups) * d / s.tp;
+  w.gathers = groups < s.tp;
+  return w;
+}
+
+Op attention_part(const char* name) {
+  Op op;
+  op.name = name;
+  op.view = View::attention;
+  op.scope = GraphScope::attn;
+  return op;
+}
+
+/// Fewer key-value heads than ranks: slices of the projection are no whole heads, so ranks gather it and take theirs.
+void add_head_gather(Op& op, const Widths& w, const Shapes& s) {
+  const double bytes = double(s.tokens) * double(w.qkv_rows) * s.tp * s.e;
+  Traffic t;
+  t.name = "mixed_qkv";
+  t.bytes = bytes;
+  op.forward.traffic.push_back(t);
+  t.kind = CollectiveKind::reduce_scatter;
+  op.backward.traffic.push_back(t);
+  op.transients.push_back({"gathered_qkv", Bytes(std::int64_t(bytes)), Moment::forward});
+}
+
+Op qkv_op(const GqaSpec& g, const Widths& w, const Shapes& s) {
+  Op op = attention_part("linear_qkv");
+  Linear l;
+  l.name = op.name;
+  l.tokens = double(s.tokens);
+  l.out = w.qkv_rows;
+  l.in = s.hidden;
+  l.bias = g.qkv_bias;
+  l.adapter = LoraTarget::linear_qkv;
+  add_linear(op, l, s);
+  add_column_traffic(op, s, double(s.hidden));
+  if (w.gathers) add_head_gather(op, w, s);
+  op.forward.host = kQkvForward;
+  op.backward.host = kQkvBackward;
+  return op;
+}
+
+void add_qk_norms(Op& op, const GqaSpec& g, const Widths& w, const Shapes& s) {
+  const bool per_head = g.qk_norm == QkNorm::per_head;
+  // Norms over a whole layer's heads are split with the heads.
+  add_norm_weights(op, "q_norm", per_head ? g.head_dim : w.query, s.norm, s, per_head ? Split::replicated : Split::tensor);
+  add_norm_weights(op, "k_norm", per_head ? g.head_dim : w.key, s.norm, s, per_head ? Split::replicated : Split::tensor);
+  const double n = double(s.tokens), normed = double(w.query + w.key);
+  keep(op, s, "qk_norm_in", tensor_bytes(n, normed, s.e), {}, OffloadModule::qkv_linear);
+  keep(op, s, "qk_norm_statistics", tensor_bytes(n, per_head ? normed / g.head_dim : 2, norm_statistics_width(s)));
+}
+
+Op rotation_op(const GqaSpec& g, const Widths& w, const Shapes& s) {
+  Op op = attention_part("qk_norm_rope");
+  const bool norms = g.qk_norm != QkNorm::none;
+  if (norms) add_qk_norms(op, g, w, s);
+  const double bytes = kRotationBytes * double(s.tokens) * double(w.query + w.key) * (norms ? 2 : 1);
+  add_memory(op.forward, op.name, bytes);
+  add_memory(op.backward, op.name, bytes * kBackwardFactor, Pass::dgrad);
+  op.forward.host = kRotationForward;
+  op.backward.host = kRotationBackward;
+  return op;
+}
+
+CoreAttention core_of(const GqaSpec& g, const Widths& w, const Shapes& s) {
+  CoreAttention core;
+  core.heads = double(g.num_attention_heads) / s.tp;
+  core.query = core.context = double(w.query);
+  core.key_value = 2 * double(w.key);
+  core.head_dim = g.head_dim;
+  core.flops = attention_flops(core.heads, g.head_dim, g.head_dim, visible_keys(s.sequence, g.sliding_window), s);
+  core.effective_sequence = effective_sequence(s.sequence, g.sliding_window);
+  return core;
+}
+
+void add_sinks(Op& op, const GqaSpec& g, const Shapes& s) {
+  Weight w;
+  w.name = "softmax_offset";
+  w.rows = g.num_attention_heads / s.tp;
+  w.split = Split::tensor;
+  w.trainable = trains_base(s);
+  op.weights.push_back(w);
+}
+
+Op gate_op(const Widths& w, const Shapes& s) {
+  Op op = attention_part("output_gate");
+  const double n = double(s.tokens), width = double(w.gate);
+  keep(op, s, "gate", tensor_bytes(n, width, s.e));
+  keep_reference_input(op, s, "gated_context", n, width, {LoraTarget::linear_proj});
+  add_memory(op.forward, op.name, kGateBytes * n * width);
+  add_memory(op.backward, op.name, kGateBytes * kBackwardFactor * n * width, Pass::dgrad);
+  return op;
+}
+
+Op proj_op(const GqaSpec& g, const Widths& w, const Shapes& s) {
+  Op op = attention_part("linear_proj");
+  Linear l;
+  l.name = op.name;
+  l.tokens = double(s.tokens);
+  l.out = s.hidden;
+  l.in = w.query;
+  l.bias = g.o_bias;
+  l.row_parallel = true;
+  l.adapter = LoraTarget::linear_proj;
+  add_linear(op, l, s);
+  add_row_traffic(op, s, double(s.hidden));
+  keep_delayed_copy(op, s, double(s.tokens), double(w.query));
+  op.forward.host = kProjForward;
+  op.backward.host = kProjBackward;
+  return op;
+}
+
+}  // namespace
+
+void append_gqa(const GqaSpec& g, const Shapes& s, OpList& ops) {
+  const Widths w = widths_of(g, s);
+  ops.push_back(qkv_op(g, w, s));
+  ops.push_back(rotation_op(g, w, s));
+  ops.push_back(core_attention_op(core_of(g, w, s), s));
+  if (g.attention_sinks) add_sinks(ops.back(), g, s);
+  if (g.output_gate) ops.push_back(gate_op(w, s));
+  ops.push_back(proj_op(g, w, s));
+}
+
+}  // namespace shardfit::block
