@@ -7,7 +7,7 @@
 // Computes:   whole weights and gradients that FSDP holds beside its shards while layers run.
 // Formula:    Megatron-FSDP, u = max(1e9, 2 x average unit): weights = current unit + prefetched units until u/2 elements
 //             are on their way + what lies outside units; gradients = at most u elements waiting for their
-//             reduce-scatter. Double buffer: two units of each, for good. FSDP2: current and next unit, the unit whose
+//             reduce-scatter + the running unit. Double buffer: two units of each, for good. FSDP2: current and next unit, the unit whose
 //             gradient is being reduced and the one being made.
 // Source:     Megatron-LM core/distributed/fsdp/src/megatron_fsdp/{megatron_fsdp,param_and_grad_buffer}.py;
 //             torch.distributed.fsdp (fully_shard, implicit prefetch of one unit).
@@ -32,6 +32,11 @@ Bytes weight_bytes(const FsdpInputs& in, std::int64_t elements) {
   return Bytes(std::llround(double(elements) * in.weight_bytes));
 }
 
+/// The queue is drained when it holds more than u elements; the running unit's gradients come on top.
+std::int64_t waiting_gradients(const FsdpInputs& in, std::int64_t u) {
+  return std::min(u + in.unit_elements, in.trainable_elements);
+}
+
 FsdpBuffers megatron_full(const FsdpInputs& in, MemoryMoment moment) {
   const bool running = moment == MemoryMoment::forward || moment == MemoryMoment::backward;
   const std::int64_t pool = std::min(kBufferedUnits * in.unit_elements, in.all_unit_elements);
@@ -43,14 +48,14 @@ FsdpBuffers megatron_full(const FsdpInputs& in, MemoryMoment moment) {
   const std::int64_t u = communication_unit_elements(in.all_unit_elements, in.units);
   const std::int64_t ahead = prefetched_units(in.unit_elements, u / 2);
   const std::int64_t gathered = std::min((1 + ahead) * in.unit_elements, in.all_unit_elements);
-  const std::int64_t waiting = moment == MemoryMoment::backward ? std::min(u, in.trainable_elements) : 0;
+  const std::int64_t waiting = moment == MemoryMoment::backward ? waiting_gradients(in, u) : 0;
   return {weight_bytes(in, gathered + in.outside_elements), Bytes(waiting * in.gradient_bytes)};
 }
 
 FsdpBuffers megatron_optimizer_grads(const FsdpInputs& in, MemoryMoment moment) {
   if (moment != MemoryMoment::backward) return {};
   const std::int64_t u = communication_unit_elements(in.all_unit_elements, in.units);
-  return {Bytes(0), Bytes(std::min(u, in.trainable_elements) * in.gradient_bytes)};
+  return {Bytes(0), Bytes(waiting_gradients(in, u) * in.gradient_bytes)};
 }
 
 FsdpBuffers torch_full(const FsdpInputs& in, MemoryMoment moment) {

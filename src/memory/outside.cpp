@@ -3,25 +3,33 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 
 // Computes:   device bytes outside torch's allocated ones.
 // Formula:    written at each function.
-// Source:     DeepEP csrc/config.hpp and deep_ep/buffer.py; DeepEP branch hybrid-ep, csrc/hybrid_ep; Transformer Engine
+// Source:     DeepEP csrc/legacy/config.hpp; DeepEP branch hybrid-ep, csrc/hybrid_ep; Transformer Engine
 //             pytorch/module/base.py:initialize_ub; NCCL per communicator and context from the hardware files.
 // Valid when: one dispatcher buffer a process, which all layers share.
-// Ignores:    NVSHMEM's own heap metadata; driver memory of CUDA graphs.
+// Ignores:    NVSHMEM's own heap; queue counters of DeepEP (under 20 KB); larger buffers of ring-exchange reduce-scatter.
 // Checked by: tests/memory/outside_test.cpp.
 
 namespace shardfit::memory {
 
 namespace {
 
-// DeepEP. Source: DeepEP csrc/config.hpp, deep_ep/buffer.py. Kind: read.
+// DeepEP (intranode and normal internode kernels). Source: DeepEP csrc/legacy/config.hpp, deep_ep/buffers/legacy.py;
+// Megatron-LM core/transformer/moe/fused_a2a.py:get_buffer. Kind: read.
 constexpr int kDeepepSms = 20, kDeepepRanksPerNode = 8;
-constexpr std::int64_t kNvlSlots = 288, kRdmaSlots = 128;
-constexpr std::int64_t kScaleBlock = 128, kFp32 = 4, kIndexBytes = 8, kBf16 = 2;
+constexpr std::int64_t kRdmaSlots = 128, kSourceMetaBytes = 8, kRdmaHeaderBytes = 16;
+/// The buffer reserves 128 top-k entries (an 8-byte index and an fp32 weight) and 128 fp32 scales a token.
+constexpr std::int64_t kReservedTopK = 128, kReservedScales = 128;
+constexpr std::int64_t kFp32 = 4, kIndexBytes = 8, kBf16 = 2;
+/// Token slots of a channel and NVLink peer by group size: the library's tuned table, larger of dispatch and combine.
+struct NvlSlots { int up_to_ranks; std::int64_t slots; };
+constexpr NvlSlots kNvlSlots[] = {{8, 256}, {64, 288}, {96, 480}, {128, 560}, {160, 720}};
 
 // HybridEP. Source: DeepEP branch hybrid-ep, buffer allocation. Kind: read.
+constexpr std::int64_t kScaleBlock = 128;
 constexpr std::int64_t kInterDomainStages = 3;
 
 // TP overlap: qkv, proj, fc1, fc2 x fprop, dgrad, wgrad; the gathering ones may travel as fp8. Source: Transformer
@@ -34,19 +42,27 @@ constexpr std::int64_t kOverlappedGemms = 12, kGatheringGemms = 8;
 constexpr double kReserveExpandable = 1.04, kReserveDefault = 1.10;
 
 std::int64_t deepep_token_bytes(const DispatcherInputs& in) {
-  const std::int64_t scales = (in.width + kScaleBlock - 1) / kScaleBlock * kFp32;
-  return in.width * kBf16 + scales + in.top_k * (kIndexBytes + kFp32);
+  return in.width * kBf16 + kSourceMetaBytes + kReservedTopK * (kIndexBytes + kFp32) + kReservedScales * kFp32;
 }
 
+std::int64_t nvl_slots(int ranks) {
+  for (const NvlSlots& row : kNvlSlots)
+    if (ranks <= row.up_to_ranks) return row.slots;
+  return std::end(kNvlSlots)[-1].slots;   // larger groups are refused by a layout rule
+}
+
+/// channels x peers x slots x token, for NVLink peers and, across nodes, twice for RDMA peers.
 Bytes deepep_bytes(const DispatcherInputs& in) {
   const std::int64_t channels = (in.sms > 0 ? in.sms : kDeepepSms) / 2;
-  const std::int64_t nodes = (in.ranks + kDeepepRanksPerNode - 1) / kDeepepRanksPerNode;
   const std::int64_t token = deepep_token_bytes(in);
-  const std::int64_t nvl = channels * std::min(in.ranks, kDeepepRanksPerNode) * kNvlSlots * token;
-  const std::int64_t rdma = nodes > 1 ? 2 * channels * nodes * kRdmaSlots * token : 0;
+  const std::int64_t peers = std::min(in.ranks, kDeepepRanksPerNode);
+  const std::int64_t nvl = channels * peers * nvl_slots(in.ranks) * token;
+  const std::int64_t nodes = in.ranks / kDeepepRanksPerNode;
+  const std::int64_t rdma = nodes > 1 ? 2 * channels * nodes * kRdmaSlots * (token + kRdmaHeaderBytes) : 0;
   return Bytes(nvl + rdma);
 }
 
+/// T tokens of every rank of the group, [T*ranks, h], with routing and scales; across domains a staging area more.
 Bytes hybridep_bytes(const DispatcherInputs& in) {
   const std::int64_t domains = std::max(1, in.ranks / std::max(1, in.ranks_per_domain));
   const std::int64_t rows = in.tokens * in.ranks;
