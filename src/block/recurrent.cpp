@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+// Computes: what the recurrent mixers have in common.
+// Formula: backward of a chunked scan executes 2.5 times the forward FLOP; context parallelism exchanges N*width*e.
+// Source: Megatron-LM core/ssm/{mamba_mixer,mamba_context_parallel}.py, core/ssm/gated_delta_net; the factor: step-time
+//   fit over hybrid models.
+// Valid when: tp*cp divides the heads.
+// Ignores: the exchange's head copies where groups are fewer than ranks.
+// Checked by: tests/block/gated_delta_net_test.cpp, tests/block/mamba2_test.cpp
+#include "block/recurrent.hpp"
+
+#include "block/linear.hpp"
+
+namespace shardfit::block {
+namespace {
+constexpr double kBackwardFlops = 2.5;   ///< of forward (fitted)
+}  // namespace
+
+Op recurrent_part(const char* name, View view, GraphScope scope) {
+  Op op;
+  op.name = name;
+  op.view = view;
+  op.scope = scope;
+  return op;
+}
+
+void add_scan(Op& op, double flops, const Shapes& s) {
+  Kernel kernel;
+  kernel.name = op.name;
+  kernel.kind = KernelKind::scan;
+  kernel.math = s.precision == Precision::fp32 ? Math::fp32 : Math::bf16;
+  kernel.flops = flops;
+  op.forward.kernels.push_back(kernel);
+  kernel.pass = Pass::dgrad;
+  kernel.flops *= kBackwardFlops;
+  op.backward.kernels.push_back(kernel);
+}
+
+void add_sequence_exchange(Op& op, const char* name, double width, const Shapes& s) {
+  if (s.cp == 1) return;
+  Traffic t;
+  t.name = name;
+  t.group = Group::cp;
+  t.kind = CollectiveKind::all_to_all;
+  t.bytes = double(s.tokens) * width * s.e;
+  op.forward.traffic.push_back(t);
+  op.backward.traffic.push_back(t);
+}
+
+void add_split_weight(Op& op, const char* name, ParamGroup group, std::int64_t elements, const Shapes& s, bool fp32) {
+  Weight w;
+  w.name = name;
+  w.group = group;
+  w.rows = elements;
+  w.split = Split::tensor;
+  w.fp32 = fp32;
+  w.trainable = trains_base(s);
+  op.weights.push_back(w);
+}
+
+}  // namespace shardfit::block
