@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// The list of data-parallel collectives: one place that the time account and the traffic ledger both read.
+// Formula: distributed optimizer: reduce-scatter of the gradient buffer and gather of the parameters once a step; no
+//   sharding: one all-reduce; optimizer_grads: reduce-scatter every micro-batch; full: two gathers and a
+//   reduce-scatter of every unit every micro-batch. Instances: the inner group does that, an all-reduce of the shard
+//   follows across instances.
+// Source: Megatron-LM core/distributed/param_and_grad_buffer.py, core/distributed/fsdp, core/distributed/
+//   finalize_model_grads.py; torch fully_shard.
+
+#include "estimate/stages.hpp"
+
+namespace shardfit::estimate {
+
+/// One data-parallel collective of a stage, once a step unless `per_microbatch`.
+struct DataParallelCall {
+  const char* what = "";
+  block::Group group = block::Group::dp_cp;
+  block::CollectiveKind kind = block::CollectiveKind::reduce_scatter;
+  GroupShape shape;
+  double bytes = 0;                ///< of the whole tensor
+  double calls = 1;                ///< a step
+  bool gradient = true;            ///< behind backward (else a gather of parameters, behind forward)
+  double seconds = 0;              ///< of one call
+};
+
+/// Every collective that data parallelism adds on a stage: gradients (reduce-scatter or all-reduce), parameters (gather),
+/// HSDP's second level, FSDP's gathers of every micro-batch, tied and MTP embedding gradients, gradients of weights
+/// replicated over TP. Calls f(call).
+template <class F>
+void for_each_data_parallel_call(const Problem& problem, Evaluation& e, const Layout& layout, const GridSizes& grid,
+                                 int stage, F f);
+
+/// Exposed and hidden seconds of a step.
+struct DataParallelTime { double exposed = 0, hidden = 0; };
+DataParallelTime data_parallel_time(const Problem& problem, Evaluation& e, const Layout& layout, const GridSizes& grid,
+                                    int stage, double microbatch_s);
+
+namespace detail {
+
+/// Bytes of a gathered parameter: one for per-tensor fp8 with fp8 gather; mxfp8 is staged in bf16; packed nvfp4 a half.
+inline double gathered_bytes(const TrainingSpec& t) {
+  if (t.precision == Precision::fp32) return 4;
+  if (!t.fp8_param_gather) return 2;
+  const bool per_tensor = t.precision == Precision::fp8_tensorwise || t.precision == Precision::fp8_delayed;
+  return per_tensor ? 1 : t.precision == Precision::nvfp4 ? 0.5 : 2;
+}
+
+}  // namespace detail
+
+template <class F>
+void for_each_data_parallel_call(const Problem& problem, Evaluation& e, const Layout& layout, const GridSizes& grid,
+                                 int stage, F f) {
+  using block::CollectiveKind;
+  using block::Group;
+  const TrainingSpec& training = problem.job.training;
+  const memory::ParamCounts params = stage_params(problem, e.parts, e.plan, stage);
+  const bool apart = experts_apart(layout);
+  const int instances = layout.optimizer_instances;
+  const double m = grid.microbatches;
+  const double gradient = bytes_of(training.optimizer.grad_buffer_dtype), gathered = detail::gathered_bytes(training);
+
+  const auto emit = [&](DataParallelCall call) {
+    if (call.shape.size <= 1 || call.bytes <= 0) return;
+    call.seconds = comm::collective_time(call.kind, call.bytes, e.parts.links_of(call.shape), e.parts.network());
+    f(call);
+  };
+  const auto group_calls = [&](double elements, double frozen, int size, int stride, Group group, const char* reduce,
+                               const char* gather) {
+    const GroupShape inner{size / instances, stride}, outer{instances, stride * (size / instances)};
+    const bool full = layout.sharding == Sharding::full || layout.sharding == Sharding::full_torch;
+    const bool every = full || layout.sharding == Sharding::optimizer_grads;
+    const bool sync_every = layout.sharding != Sharding::full_torch || problem.job.stack.gradient_sync_every_microbatch;
+    const double reduces = every && sync_every ? m : 1;
+    if (layout.sharding == Sharding::none || layout.sharding == Sharding::layerwise) {
+      emit({reduce, group, CollectiveKind::all_reduce, {size, stride}, elements * gradient, 1, true});
+      return;
+    }
+    emit({reduce, group, CollectiveKind::reduce_scatter, inner, elements * gradient, reduces, true});
+    if (full) emit({gather, group, CollectiveKind::all_gather, inner, (elements + frozen) * gathered, 2 * m, false});
+    else emit({gather, group, CollectiveKind::all_gather, inner, elements * gathered, 1, false});
+    emit({"gradient shards across instances", group, CollectiveKind::all_reduce, outer,
+          elements * gradient / inner.size, 1, true});
+  };
+  const double dense = double(params.dense + params.dense_fp32) + (apart ? 0.0 : double(params.expert + params.expert_fp32));
+  const double frozen = double(params.frozen_dense) + (apart ? 0.0 : double(params.frozen_expert));
+  group_calls(dense, frozen, grid.dp * layout.cp, layout.tp, Group::dp_cp, "dense gradients", "dense parameters");
+  if (apart)
+    group_calls(double(params.expert + params.expert_fp32), double(params.frozen_expert), grid.edp,
+                layout.ep * layout.etp, Group::edp, "expert gradients", "expert parameters");
+
+  // A copy of the embedding on the first and on the last stage (tied), or on the MTP stage: their gradients are summed.
+  const block::Shapes& s = e.parts.shapes();
+  const bool copies = problem.job.model.text.tie_word_embeddings || problem.mtp_depth > 0;
+  const Chunk& last = e.plan.at(stage, layout.vpp - 1);
+  if (layout.pp > 1 && copies && s.train_weights && (e.plan.at(stage, 0).embedding || last.head || last.mtp_layers))
+    emit({"embedding gradient", Group::embedding, CollectiveKind::all_reduce,
+          {2, problem.job.gpus / layout.pp * (layout.pp - 1)}, double(s.vocab / s.tp * s.hidden) * gradient, 1, true});
+}
+
+}  // namespace shardfit::estimate

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "estimate/problem.hpp"
+
+#include <algorithm>
+
+#include "workload/routing.hpp"
+
+namespace shardfit::estimate {
+
+LayerKinds::LayerKinds(const TextSpec& text) {
+  for (const BlockRef& block : text.layers) {
+    const auto at = std::find(kinds.begin(), kinds.end(), block);
+    kind_of_layer.push_back(int(at - kinds.begin()));
+    if (at == kinds.end()) kinds.push_back(block);
+  }
+  prefix_.assign(kinds.size(), std::vector<int>(text.layers.size() + 1, 0));
+  for (std::size_t k = 0; k < kinds.size(); ++k)
+    for (std::size_t i = 0; i < text.layers.size(); ++i)
+      prefix_[k][i + 1] = prefix_[k][i] + (kind_of_layer[i] == int(k));
+}
+
+Problem::Problem(Job j)
+    : job(std::move(j)),
+      layers(job.model.text),
+      device(compute::make_device(job)),
+      cluster(job.hardware, job.gpus),
+      expert_load(workload::expert_load(job.training)),
+      vision(runs_vision(job.model, job.training)),
+      mtp_depth(shardfit::mtp_depth(job.model.text, job.training)) {
+  for (const MlpSpec& mlp : job.model.text.mlps) has_moe |= std::holds_alternative<MoeMlpSpec>(mlp.kind);
+}
+
+}  // namespace shardfit::estimate

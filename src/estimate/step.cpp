@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Computes    the time of one training step, by term.
+// Formula     micro-batches of the slowest stage + bubble + stage transfers + exposed data-parallel traffic + optimizer
+//             + offload + a fixed overhead.
+// Source      composition: step-time study of published runs; schedule: schedule/step_time.hpp.
+// Valid when  all ranks of a stage take the same time but for the stated imbalances.
+// Ignores     checkpointing, evaluation, logging beyond the fixed overhead.
+// Checked by  tests/estimate, tests/measured, tests/laws.
+
+#include "estimate/step.hpp"
+
+#include "compute/optimizer_step.hpp"
+
+namespace shardfit::estimate {
+namespace {
+
+void add_pass(TimeLedger& ledger, const PassTime& t, double n, double ep_exposed, double slowdown) {
+  ledger.add(TimeTerm::gemm, Seconds(t.gemm * n));
+  ledger.add(TimeTerm::experts, Seconds(t.experts * n));
+  ledger.add(TimeTerm::attention, Seconds(t.attention * n));
+  ledger.add(TimeTerm::scan, Seconds(t.scan * n));
+  ledger.add(TimeTerm::memory_bound, Seconds(t.memory * n));
+  ledger.add(TimeTerm::quantize, Seconds(t.quantize * n));
+  ledger.add(TimeTerm::kernel_gaps, Seconds(t.gaps * n));
+  ledger.add(TimeTerm::tensor_parallel, Seconds(t.tp * n));
+  ledger.add(TimeTerm::expert_parallel, Seconds(t.ep * ep_exposed * n));
+  ledger.add(TimeTerm::context_parallel, Seconds(t.cp * n));
+  ledger.add(TimeTerm::dispatcher_sync, Seconds((t.sync + t.serial) * n));
+  ledger.add(TimeTerm::overlap_slowdown, Seconds(t.hidden * slowdown * n));
+}
+
+double optimizer_seconds(const Problem& problem, const Evaluation& e, const Layout& layout, const GridSizes& grid, int stage) {
+  const memory::ParamCounts p = stage_params(problem, e.parts, e.plan, stage);
+  const bool apart = experts_apart(layout);
+  const double dense = double(p.dense + p.dense_fp32), expert = double(p.expert + p.expert_fp32);
+  const bool sharded = layout.sharding != Sharding::none;
+  const double dense_shards = sharded ? std::max(1, grid.dp * layout.cp / layout.optimizer_instances) : 1;
+  const double expert_shards =
+      sharded ? (apart ? std::max(1, grid.edp / layout.optimizer_instances) : dense_shards) : 1;
+  const bool grads_sharded = layout.sharding != Sharding::none && layout.sharding != Sharding::optimizer &&
+                             layout.sharding != Sharding::layerwise;
+  compute::OptimizerLoad load;
+  load.shard_elements = dense / dense_shards + expert / expert_shards;
+  load.gradient_elements = grads_sharded ? load.shard_elements : dense + expert;
+  load.parameter_elements = layout.sharding == Sharding::full ? load.shard_elements : dense + expert;
+  load.offload_fraction = layout.offload.optimizer_fraction;
+  load.host_link = problem.job.hardware.node.host_link_gb_per_s.value * kGB;
+  return compute::optimizer_step_time(load, problem.job.training.optimizer, problem.job.training.precision, problem.device);
+}
+
+}  // namespace
+
+double boundary_transfer(const Problem& problem, Evaluation& e, const Layout& layout, const GridSizes&) {
+  if (layout.pp == 1) return 0;
+  const block::Shapes& s = e.parts.shapes();
+  const topology::GroupLinks& links = e.parts.links_of({layout.pp, problem.job.gpus / layout.pp});
+  return comm::collective_time(block::CollectiveKind::send_recv, double(s.stream_tokens * s.hidden * s.e), links,
+                               e.parts.network());
+}
+
+StepAccount step_account(const Problem& problem, Evaluation& e, const Layout& layout, const GridSizes& grid) {
+  const double slowdown = problem.job.time[Coefficient::overlap_slowdown];
+  e.forward.resize(std::size_t(layout.pp));
+  e.backward.resize(std::size_t(layout.pp));
+  StepAccount account;
+  StageLoad slowest;
+  for (int stage = 0; stage < layout.pp; ++stage) {
+    const StageLoad load = stage_load(problem, e, layout, grid, stage);
+    e.forward[std::size_t(stage)] = load.forward_s;
+    e.backward[std::size_t(stage)] = load.backward_s;
+    if (stage == 0 || load.total() > slowest.total()) slowest = load, account.slowest_stage = stage;
+  }
+  const schedule::StepTime step = schedule::step_time(pipeline_shape(layout, grid), e.forward, e.backward,
+                                                      boundary_transfer(problem, e, layout, grid));
+  const double m = grid.microbatches;
+  TimeLedger& ledger = account.ledger;
+  add_pass(ledger, slowest.forward, m, slowest.ep_exposed, slowdown);
+  add_pass(ledger, slowest.backward, m, slowest.ep_exposed, slowdown);
+  ledger.add(TimeTerm::recompute, Seconds(slowest.rerun.device(slowest.ep_exposed, slowdown) * m));
+  ledger.add(TimeTerm::host, Seconds(slowest.host_extra * m));
+  ledger.add(TimeTerm::vision, Seconds((slowest.vision_forward + slowest.vision_backward) * m));
+  ledger.add(TimeTerm::offload, Seconds(slowest.offload_exposed * m));
+  ledger.add(TimeTerm::pipeline_bubble, Seconds(step.bubble));
+  ledger.add(TimeTerm::pipeline_p2p, Seconds(step.p2p));
+
+  const DataParallelTime dp = data_parallel_time(problem, e, layout, grid, account.slowest_stage, slowest.total());
+  ledger.add(TimeTerm::data_parallel, Seconds(dp.exposed));
+  ledger.add(TimeTerm::overlap_slowdown, Seconds(dp.hidden * slowdown));
+  ledger.add(TimeTerm::optimizer, Seconds(optimizer_seconds(problem, e, layout, grid, account.slowest_stage)));
+  ledger.add(TimeTerm::step_overhead, milliseconds(problem.job.time[Coefficient::step_overhead_ms]));
+  account.hidden_s = (slowest.forward.hidden + slowest.backward.hidden + slowest.rerun.hidden) * m + dp.hidden;
+  return account;
+}
+
+}  // namespace shardfit::estimate

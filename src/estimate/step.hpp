@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "estimate/gradient_traffic.hpp"
+#include "estimate/stage_load.hpp"
+
+namespace shardfit::estimate {
+
+/// A step's time by term; the total is the sum of the rows.
+struct StepAccount {
+  TimeLedger ledger;
+  int slowest_stage = 0;
+  double hidden_s = 0;             ///< traffic behind compute, a step of the slowest stage
+};
+
+/// Fills `e.forward` and `e.backward` with the stages' seconds as well.
+StepAccount step_account(const Problem& problem, Evaluation& e, const Layout& layout, const GridSizes& grid);
+
+/// One way of one tensor across one pipeline boundary, s.
+double boundary_transfer(const Problem& problem, Evaluation& e, const Layout& layout, const GridSizes& grid);
+
+}  // namespace shardfit::estimate
