@@ -88,6 +88,7 @@ struct PipelineSplit {
   int first_stage_layers = 0, last_stage_layers = 0;   ///< first_last; 0: as the middle stages
   bool account_for_embedding = false, account_for_loss = false;   ///< accounting
   std::string text;                        ///< layout_string: Megatron's "Et*4|(t*4|)*14tmL"; hybrid_pattern: "M-M*|..."
+  friend bool operator==(const PipelineSplit&, const PipelineSplit&) = default;
 };
 
 /// One way to lay a training run out on a cluster. Axes are Megatron's; dp and edp follow from the GPU count.
