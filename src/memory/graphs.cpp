@@ -25,13 +25,13 @@ constexpr double kCaptureGrowth = 0.5;
 
 }  // namespace
 
-Bytes graph_pool_bytes(const GraphInputs& in, MemoryMoment moment) {
+Bytes graph_pool_bytes(const GraphInputs& in, MemoryMoment moment, Bytes eager_activations) {
   if (in.impl == CudaGraphImpl::none) return Bytes(0);
   if (moment == MemoryMoment::after_build || moment == MemoryMoment::first_step) return Bytes(0);
   const bool idle = moment == MemoryMoment::between_steps || moment == MemoryMoment::optimizer_step;
   if (in.impl == CudaGraphImpl::full_iteration) {
-    const Bytes growth(std::llround(double(in.eager_activations.value) * kCaptureGrowth));
-    return idle ? in.eager_activations + growth : growth;
+    const Bytes growth(std::llround(double(eager_activations.value) * kCaptureGrowth));
+    return idle ? eager_activations + growth : growth;
   }
   const Bytes inputs = in.impl == CudaGraphImpl::transformer_engine ? in.stream * in.static_inputs : Bytes(0);
   return inputs + in.graphed_transient + (idle ? in.graphed_saved : Bytes(0));

@@ -13,10 +13,10 @@ struct GraphInputs {
   Bytes graphed_transient;                 ///< largest transient of a captured operation
   std::int64_t static_inputs = 0;          ///< captured layers times live micro-batches
   Bytes stream;                            ///< one static input
-  Bytes eager_activations;                 ///< full_iteration: everything above the static part at the dearest moment
 };
 
-/// Bytes of the graphs' private pool that a moment's other terms do not count already.
-Bytes graph_pool_bytes(const GraphInputs& in, MemoryMoment moment);
+/// Bytes of the graphs' private pool that a moment's other terms do not count already. `eager_activations`: what the
+/// stage holds above its static part at its dearest moment; read for full_iteration only.
+Bytes graph_pool_bytes(const GraphInputs& in, MemoryMoment moment, Bytes eager_activations);
 
 }  // namespace shardfit::memory

@@ -22,7 +22,7 @@ std::int64_t gap_after(std::int64_t elements) { return (kParameterAlignment - el
 
 /// Muon treats matrices that multiply; convolution kernels and single rows stay with Adam.
 bool is_muon_matrix(const block::Op& op, const block::Weight& w) {
-  return !w.embedding && w.cols > 1 && (w.linear || op.view == block::View::router);
+  return !w.embedding && w.cols > 1 && (w.linear || w.bf16_linear || op.view == block::View::router);
 }
 
 void count_trainable(const block::Op& op, const block::Weight& w, ParamCounts& c) {
@@ -97,7 +97,7 @@ WeightShapes weight_shapes(const block::OpList& ops) {
   WeightShapes shapes;
   for (const block::Op& op : ops)
     for (const block::Weight& w : op.weights)
-      if (w.trainable && (w.linear ? w.cols > 1 : w.embedding && op.view == block::View::head))
+      if (w.trainable && w.cols > 1 && (w.linear || w.bf16_linear))
         shapes.emplace_back(w.rows, w.cols);
   std::sort(shapes.begin(), shapes.end());
   shapes.erase(std::unique(shapes.begin(), shapes.end()), shapes.end());

@@ -110,6 +110,14 @@ DearestEvent dearest_event(const StageInputs& in, MemoryMoment activity) {
   return event;
 }
 
+Bytes eager_activations(const StageInputs& in) {
+  if (in.graphs.impl != CudaGraphImpl::full_iteration) return Bytes(0);
+  MemoryTotal forward, backward;
+  detail::add_event(in, dearest_event(in, MemoryMoment::forward), forward);
+  detail::add_event(in, dearest_event(in, MemoryMoment::backward), backward);
+  return std::max(forward.allocated(), backward.allocated());
+}
+
 StagePeak stage_peak(const StageInputs& in) {
   StagePeak peak;
   for (std::size_t m = 0; m < kCount<MemoryMoment>; ++m) {

@@ -67,6 +67,9 @@ struct DearestEvent {
 };
 DearestEvent dearest_event(const StageInputs& in, MemoryMoment activity);
 
+/// What a full-iteration graph captures: the dearer of forward and backward, above the static part. 0 without one.
+Bytes eager_activations(const StageInputs& in);
+
 /// `bytes` at balanced routing -> what the imbalance adds to them.
 Bytes imbalance_bytes(Bytes routed, double imbalance);
 
@@ -115,7 +118,7 @@ template <class Acc>
 void stage_memory(const StageInputs& in, MemoryMoment moment, Acc& acc) {
   add_static(in.state, moment, acc);
   add_small_terms(in.small, moment, acc);
-  acc.add(MemoryTerm::graph_pool, graph_pool_bytes(in.graphs, moment));
+  acc.add(MemoryTerm::graph_pool, graph_pool_bytes(in.graphs, moment, eager_activations(in)));
   if (moment != MemoryMoment::forward && moment != MemoryMoment::backward && moment != MemoryMoment::first_step)
     return add_fsdp(in.fsdp, moment, acc);
   DearestEvent event = dearest_event(in, moment == MemoryMoment::backward ? moment : MemoryMoment::forward);
