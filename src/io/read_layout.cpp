@@ -1,0 +1,254 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "io/read_layout.hpp"
+
+#include <fmt/format.h>
+
+#include "io/model_kinds.hpp"
+
+namespace shardfit::io {
+namespace {
+
+using Notes = std::vector<std::string>;
+
+/// "a+b" of names.
+template <class E>
+EnumSet<E> read_joined(const Value& value) {
+  EnumSet<E> set;
+  const std::string text = value.as_text();
+  for (std::size_t from = 0; from <= text.size();) {
+    const std::size_t plus = std::min(text.find('+', from), text.size());
+    const std::string word = text.substr(from, plus - from);
+    const auto e = parse_name<E>(word);
+    if (!e) value.refuse_word(word, all_names<E>());
+    set.insert(*e);
+    from = plus + 1;
+  }
+  return set;
+}
+
+Recompute read_recompute_text(const Value& value) {
+  const std::string text = value.as_text();
+  Recompute r;
+  if (text == "none") return r;
+  if (text == "full") {
+    r.granularity = RecomputeGranularity::full;
+    return r;
+  }
+  r.granularity = RecomputeGranularity::selective;
+  r.modules = read_joined<RecomputeModule>(value);
+  return r;
+}
+
+/// What "capture the whole layer" is for a model: Megatron's empty scope list. Routed experts stay outside it unless
+/// their shapes are fixed, so the scope that recipes use for them is taken.
+EnumSet<GraphScope> whole_layer_scopes(const ModelSpec& model) {
+  const ModelKinds kinds = kinds_of(model);
+  EnumSet<GraphScope> scopes;
+  if (kinds.attention || kinds.gated_delta_net) scopes.insert(GraphScope::attn);
+  if (kinds.mamba) scopes.insert(GraphScope::mamba);
+  if (kinds.dense_mlp) scopes.insert(GraphScope::mlp);
+  if (kinds.moe) {
+    scopes.insert(GraphScope::moe_router);
+    scopes.insert(GraphScope::moe_preprocess);
+  }
+  return scopes;
+}
+
+Overlap read_overlap(Object& layout, const StackDefaults& defaults) {
+  const auto v = layout.find("overlap");
+  Object o = v ? Object(*v) : Object::empty(layout.place().down("overlap"));
+  Overlap s;
+  s.grad_reduce = o.get("grad_reduce", defaults.overlap_grad_reduce);
+  s.param_gather = o.get("param_gather", defaults.overlap_param_gather);
+  s.tp_comm = o.get("tp_comm", false);
+  s.expert_alltoall = o.get("expert_alltoall", false);
+  s.delay_wgrad = o.get("delay_wgrad", false);
+  o.done();
+  return s;
+}
+
+Offload read_offload(Object& layout) {
+  Offload s;
+  const auto v = layout.find("offload");
+  if (!v) return s;
+  Object o(*v);
+  s.optimizer_fraction = o.get("optimizer_fraction", 0.0, 0.0, 1.0);
+  if (const auto optimizer = o.find("optimizer")) {
+    Object f(*optimizer);
+    s.optimizer_fraction = f.get("fraction", 1.0, 0.0, 1.0);
+    f.ignore("overlap");
+    f.done();
+  }
+  if (const auto modules = o.find("activation_modules")) s.activation_modules = modules->as_enum_set<OffloadModule>();
+  if (const auto activation = o.find("activation")) {
+    if (activation->is_text()) activation->refuse("{\"layerwise_num_layers\": n} or {\"fine_grained_modules\": [names]}");
+    Object a(*activation);
+    s.activation_layers = a.get("layerwise_num_layers", 0, 0);
+    if (const auto modules = a.find("fine_grained_modules")) s.activation_modules = modules->as_enum_set<OffloadModule>();
+    a.done();
+  }
+  o.done();
+  return s;
+}
+
+/// The ways a layout block may state its pipeline split are flat fields, as Megatron's flags are. Fields of a second way
+/// are kept beside the first, for the layout rules to refuse.
+PipelineSplit read_flat_split(Object& o) {
+  PipelineSplit s;
+  const auto layout_string = o.find("pipeline_layout");
+  const auto hybrid = o.find("hybrid_pattern");
+  s.first_stage_layers = o.get("first_stage_layers", 0, 1);
+  s.last_stage_layers = o.get("last_stage_layers", 0, 1);
+  s.account_for_embedding = o.get("account_for_embedding", false);
+  s.account_for_loss = o.get("account_for_loss", false);
+  if (layout_string) {
+    s.kind = SplitKind::layout_string;
+    s.text = layout_string->as_text();
+  } else if (hybrid) {
+    s.kind = SplitKind::hybrid_pattern;
+    s.text = hybrid->as_text();
+  } else if (s.first_stage_layers > 0 || s.last_stage_layers > 0) {
+    s.kind = SplitKind::first_last;
+  } else if (s.account_for_embedding || s.account_for_loss) {
+    s.kind = SplitKind::accounting;
+  }
+  return s;
+}
+
+bool default_sequence_parallel(const LayoutContext& c, bool tp_may_exceed_1) {
+  using Sp = StackDefaults::SequenceParallel;
+  if (!tp_may_exceed_1 || c.stack.defaults.sequence_parallel == Sp::off) return false;
+  return c.stack.defaults.sequence_parallel == Sp::with_tp || kinds_of(c.model).moe;
+}
+
+void refuse_searched(Object& o, const std::set<std::string>& searched) {
+  for (const std::string& axis : searched)
+    if (const auto v = o.find(axis)) v->refuse("this field here or in /search, not in both");
+}
+
+}  // namespace
+
+Recompute read_recompute(const Value& value) {
+  if (value.is_text()) return read_recompute_text(value);
+  Object o(value);
+  Recompute r;
+  r.granularity = o.get("granularity", RecomputeGranularity::none);
+  const auto modules = o.find("modules");
+  const auto method = o.find("method");
+  const int layers = o.get("num_layers", 1, 0);   // 0: block recompute that covers no layer
+  o.ignore("stated");
+  o.done();
+  if (r.granularity == RecomputeGranularity::selective) {
+    r.modules = modules ? modules->as_enum_set<RecomputeModule>() : EnumSet<RecomputeModule>{RecomputeModule::core_attn};
+    if (r.modules.empty()) r.granularity = RecomputeGranularity::none;   // selective over nothing recomputes nothing
+  } else if (modules) {
+    if (!modules->as_list().empty()) modules->refuse("no modules where granularity is not selective");
+  }
+  if (r.granularity == RecomputeGranularity::full) {
+    if (method) r.method = method->as_enum<RecomputeMethod>();
+    r.num_layers = layers;
+  }
+  return r;
+}
+
+CudaGraph read_cuda_graph(const Value& value, const ModelSpec& model) {
+  CudaGraph g;
+  if (value.is_text()) {
+    g.impl = value.as_enum<CudaGraphImpl>();
+    if (g.impl == CudaGraphImpl::transformer_engine) g.scopes = whole_layer_scopes(model);
+    return g;
+  }
+  Object o(value);
+  g.impl = o.get("impl", CudaGraphImpl::none);
+  const auto scopes = o.find("scopes");
+  o.done();
+  bool whole = false;
+  if (scopes) {
+    for (const Value& v : scopes->as_list()) {
+      if (v.is_text() && v.as_text() == "whole_layer") whole = true;
+      else g.scopes.insert(v.as_enum<GraphScope>());
+    }
+    if (!g.scopes.empty() && (g.impl == CudaGraphImpl::none || g.impl == CudaGraphImpl::full_iteration))
+      scopes->refuse("no scopes with cuda_graph impl " + std::string(name_of(g.impl)));
+  }
+  if (g.impl == CudaGraphImpl::transformer_engine && (whole || g.scopes.empty())) g.scopes = whole_layer_scopes(model);
+  return g;
+}
+
+PipelineSplit read_split(const Value& value) {
+  if (value.is_text()) {
+    if (value.as_text() != "uniform") value.refuse_word(value.as_text(), {"uniform", "all"});
+    return {};
+  }
+  Object o(value);
+  const PipelineSplit s = read_flat_split(o);
+  o.done();
+  return s;
+}
+
+Dispatcher read_dispatcher(const Value& value) {
+  if (value.is_text() && value.as_text() == "flex") return Dispatcher::deepep;   // Megatron's flex without a backend
+  return value.as_enum<Dispatcher>();
+}
+
+Sharding read_sharding(const Value& value, Framework framework) {
+  const Sharding s = value.as_enum<Sharding>();
+  return s == Sharding::full && framework != Framework::megatron ? Sharding::full_torch : s;
+}
+
+Assumed<Layout> read_layout(const Value& value, Object* assumed, const LayoutContext& c) {
+  Object o(value);
+  if (assumed != nullptr) o.overlay(*assumed);
+  Notes notes;
+  refuse_searched(o, c.searched);
+  const auto searched = [&](const char* axis) { return c.searched.contains(axis); };
+
+  Layout l;
+  l.tp = o.get("tp", 1, 1, c.gpus);
+  l.cp = o.get("cp", 1, 1, c.gpus);
+  l.pp = o.get("pp", 1, 1, c.gpus);
+  l.vpp = o.get("vpp", 1, 1, 1000);
+  l.ep = o.get("ep", 1, 1, c.gpus);
+  const bool moe = kinds_of(c.model).moe;
+  const int etp = c.stack.defaults.etp_is_tp ? l.tp : 1;
+  if (moe && !searched("etp") && !o.find("etp"))
+    notes.push_back(fmt::format("etp {} is assumed (layout.etp)", etp));
+  l.etp = o.get("etp", etp, 1, c.gpus);
+  l.micro_batch_size = o.get("micro_batch_size", 1, 1, 1 << 20);
+  const bool sequence_parallel = default_sequence_parallel(c, l.tp > 1 || searched("tp"));
+  if (!o.find("sequence_parallel") && (l.tp > 1 || searched("tp")))
+    notes.push_back(fmt::format("sequence parallelism is taken as {} (layout.sequence_parallel)", sequence_parallel ? "on" : "off"));
+  l.sequence_parallel = o.get("sequence_parallel", sequence_parallel) && (l.tp > 1 || searched("tp"));
+
+  const auto sharding = o.find("sharding");
+  if (!sharding && !searched("sharding"))
+    notes.push_back(fmt::format("sharding {} is assumed (layout.sharding)", name_of(c.stack.defaults.sharding)));
+  l.sharding = sharding ? read_sharding(*sharding, c.stack.profile.framework) : c.stack.defaults.sharding;
+  l.optimizer_instances = o.get("optimizer_instances", 1, 1, c.gpus);
+  l.fsdp_double_buffer = o.get("fsdp_double_buffer", false);
+  if (const auto v = o.find("recompute")) {
+    l.recompute = read_recompute(*v);
+    if (v->is_object() && v->json().contains("stated") && v->json()["stated"] == false)
+      notes.push_back("the extent of recompute is assumed, not stated (layout.recompute)");
+  } else if (!searched("recompute")) {
+    notes.push_back("no recompute is assumed (layout.recompute)");
+  }
+  l.split = read_flat_split(o);
+  if (const auto v = o.find("split")) l.split = read_split(*v);
+  l.microbatch_group_size = o.get("microbatch_group_size", 0, 1);
+  const auto dispatcher = o.find("dispatcher");
+  if (!dispatcher && moe && !searched("dispatcher"))
+    notes.push_back(fmt::format("dispatcher {} is assumed (layout.dispatcher)", name_of(c.stack.defaults.dispatcher)));
+  if (dispatcher && dispatcher->is_text() && dispatcher->as_text() == "flex")
+    notes.push_back("dispatcher flex is taken as deepep (layout.dispatcher)");
+  l.dispatcher = dispatcher ? read_dispatcher(*dispatcher) : c.stack.defaults.dispatcher;
+  l.dispatcher_sms = o.get("dispatcher_sms", 0, 1, 1000);
+  l.cp_comm_type = o.get("cp_comm_type", CpCommType::p2p);
+  if (const auto v = o.find("cuda_graph")) l.cuda_graph = read_cuda_graph(*v, c.model);
+  l.overlap = read_overlap(o, c.stack.defaults);
+  l.offload = read_offload(o);
+  o.done();
+  return {l, notes};
+}
+
+}  // namespace shardfit::io

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "io/read_run.hpp"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "io/data_dir.hpp"
+#include "io/load.hpp"
+#include "io/read_hardware.hpp"
+#include "io/read_layout.hpp"
+#include "io/read_model.hpp"
+#include "io/read_search.hpp"
+
+namespace shardfit::io {
+namespace {
+
+constexpr int kMostGpus = 1'000'000;   ///< ten times the largest cluster
+
+/// Keys of a run that describe it and compute nothing.
+constexpr const char* kDescriptive[] = {
+    "id",     "name",    "description", "source", "date",  "release",          "status",  "perf_grade", "join_quality",
+    "family", "group",   "variant",     "note",   "notes", "world_size_known", "problems", "fix",       "cause",
+    "confidence", "incomplete", "stack_pair_group", "measured"};
+
+ModelSpec read_run_model(const Value& value) {
+  if (value.is_text()) return find_model(value.as_text(), value.place());
+  ModelSpec model = read_model(value);
+  if (model.family.empty()) model.family = "inline";
+  return model;
+}
+
+/// A row without a batch gets as many micro-batches a replica as the pipeline has stages: enough to fill it.
+int assumed_batch(const Layout& l, int gpus) {
+  const int replicas = std::max(1, gpus / std::max(1, l.tp * l.cp * l.pp));
+  return replicas * l.micro_batch_size * l.pp;
+}
+
+void append(std::vector<std::string>& to, const std::vector<std::string>& from) {
+  to.insert(to.end(), from.begin(), from.end());
+}
+
+}  // namespace
+
+Scenario read_run(const Value& value, const RunRules& rules) {
+  Object o(value);
+  for (const char* key : kDescriptive) o.ignore(key);
+  Scenario s;
+  s.file = value.place().file;
+  const auto name = o.find("name");
+  const auto id = o.find("id");
+  if (name) s.name = name->as_text();
+  else if (id) s.name = id->as_text();
+
+  const Value model_value = o.at("model");
+  s.job.model = read_run_model(model_value);
+  const Value hardware = o.at("hardware");
+  s.job.hardware = find_hardware(hardware.as_text(), hardware.place());
+  s.job.gpus = o.at("gpus").as_int(1, kMostGpus);
+  s.job.time = load_coefficients();
+
+  const auto stack_value = o.find("stack");
+  const Stack stack = read_stack(stack_value, rules.stack);
+  s.job.stack = stack.profile;
+  if (!stack_value) s.assumptions.push_back(fmt::format("stack {} is assumed (stack.profile)", stack.profile.name));
+
+  const auto assumed_value = o.find("assumed");
+  std::optional<Object> assumed;
+  if (assumed_value) assumed.emplace(*assumed_value);
+  Object* over = assumed ? &*assumed : nullptr;
+
+  const Assumed<TrainingSpec> training = read_training(o.at("training"), over, s.job.model, stack, rules.missing);
+  s.job.training = training.value;
+  append(s.assumptions, training.assumptions);
+
+  const auto search = o.find("search");
+  const Json no_layout = Json::object();
+  const auto layout_value = o.find("layout");
+  if (!layout_value && !search) o.at("layout");
+  const LayoutContext context{s.job.model, stack, s.job.gpus, searched_fields(search)};
+  const Assumed<Layout> layout =
+      read_layout(layout_value.value_or(Value(no_layout, o.place().down("layout"))), over, context);
+  s.base = layout.value;
+  append(s.assumptions, layout.assumptions);
+  if (assumed) assumed->done();
+
+  if (s.job.training.global_batch_size == 0) {
+    s.job.training.global_batch_size = assumed_batch(s.base, s.job.gpus);
+    s.assumptions.push_back(fmt::format("global_batch_size {} is assumed: the pipeline just filled "
+                                        "(training.global_batch_size)", s.job.training.global_batch_size));
+  }
+  s.space = read_search(search, s.job, s.base);
+  o.done();
+  return s;
+}
+
+Scenario parse_scenario(const std::string& text, const std::string& file) {
+  const Json json = parse_json(text, file);
+  Scenario s = read_run(Value(json, {file, ""}), {});
+  if (s.name.empty()) s.name = file;
+  return s;
+}
+
+Scenario load_scenario(const std::string& path) {
+  const std::string file = path.find('/') == std::string::npos && !path.ends_with(".json")
+                               ? find_data("scenarios", path, {"", "scenario"})
+                               : path;
+  const Json json = parse_json_file(file);
+  Scenario s = read_run(Value(json, {file, ""}), {});
+  if (s.name.empty()) s.name = file;
+  return s;
+}
+
+std::vector<std::string> list_models() { return list_folder("models"); }
+
+std::vector<std::string> list_hardware() {
+  std::vector<std::string> names = list_folder("hardware");
+  std::erase(names, "step-time");   // the coefficients that all GPUs share
+  return names;
+}
+
+std::vector<std::string> list_stacks() { return list_folder("stacks"); }
+std::vector<std::string> list_scenarios() { return list_folder("scenarios"); }
+
+}  // namespace shardfit::io

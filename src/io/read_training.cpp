@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "io/read_training.hpp"
+
+#include <fmt/format.h>
+
+namespace shardfit::io {
+namespace {
+
+constexpr int kMaxSequence = 1 << 27;         ///< 134 M tokens: a hundred times the longest rows trained
+constexpr int kAssumedSequence = 4096;        ///< measured rows that do not say: the commonest of the published ones
+
+using Notes = std::vector<std::string>;
+
+OptimizerSpec read_optimizer(Object& training, Object* assumed, const StackDefaults& defaults, Precision precision,
+                             Notes& notes) {
+  const auto v = training.find("optimizer");
+  Object o = v ? Object(*v) : Object::empty(training.place().down("optimizer"));
+  if (assumed != nullptr) o.overlay(*assumed);
+  const DType parameters = activation_dtype(precision);
+  const DType state = defaults.optimizer_dtype.value_or(parameters);
+  OptimizerSpec s;
+  s.kind = o.get("kind", OptimizerKind::adam);
+  s.precision_aware = o.get("precision_aware", false);
+  if (!o.find("grad_buffer_dtype"))
+    notes.push_back(fmt::format("gradients are taken as {} (training.optimizer.grad_buffer_dtype)",
+                                name_of(defaults.gradient_dtype.value_or(parameters))));
+  s.grad_buffer_dtype = o.get("grad_buffer_dtype", defaults.gradient_dtype.value_or(parameters));
+  s.main_params_dtype = o.get("main_params_dtype", state);
+  s.main_grads_dtype = o.get("main_grads_dtype", state);
+  s.exp_avg_dtype = o.get("exp_avg_dtype", state);
+  s.exp_avg_sq_dtype = o.get("exp_avg_sq_dtype", state);
+  o.done();
+  return s;
+}
+
+std::optional<LoraSpec> read_lora(Object& training, Task task, Notes& notes) {
+  const auto v = training.find("lora");
+  if (!v && task != Task::lora) return std::nullopt;
+  LoraSpec s;
+  if (!v) {
+    notes.push_back(fmt::format("LoRA of rank {} on all linear layers is assumed (training.lora)", s.rank));
+    return s;
+  }
+  if (task != Task::lora) v->refuse("no lora block where task is not lora");
+  Object o(*v);
+  s.rank = o.get("rank", s.rank, 1);
+  s.alpha = o.get("alpha", s.alpha, 1);
+  if (const auto targets = o.find("target_modules")) s.target_modules = targets->as_texts();
+  else notes.push_back("LoRA on linear_qkv, linear_proj, linear_fc1 and linear_fc2 is assumed (training.lora.target_modules)");
+  o.ignore("cls");
+  o.done();
+  return s;
+}
+
+void read_packing(Object& training, TrainingSpec& t) {
+  const auto v = training.find("packing");
+  if (!v) return;
+  if (v->is_bool()) {
+    t.packing = v->as_bool() ? Packing::offline : Packing::none;
+    return;
+  }
+  Object o(*v);
+  const bool offline = o.get("offline_packed", true);
+  t.packing = o.get("kind", offline ? Packing::offline : Packing::none);
+  t.packing_efficiency = o.get("efficiency_pct", 100.0, 1.0, 100.0) / 100;
+  o.ignore("dataset");
+  o.ignore("pad_to_max_length");
+  o.done();
+}
+
+std::optional<VisionWorkload> read_vision_workload(Object& training, const ModelSpec& model, const StackDefaults& defaults,
+                                                   bool text_only, Notes& notes) {
+  const auto v = training.find("vision");
+  if (!model.vision || text_only) {
+    if (v) v->refuse("no vision block for a model without a tower or with text_only");
+    return std::nullopt;
+  }
+  VisionWorkload w;
+  w.visual_tokens_per_image = defaults.visual_tokens_per_image;
+  w.spread = defaults.visual_spread;
+  Object o = v ? Object(*v) : Object::empty(training.place().down("vision"));
+  const std::string data = o.get("data", "real");
+  if (data != "real" && data != "mock") o.at("data").refuse_word(data, {"real", "mock"});
+  w.mock = data == "mock";
+  if (!w.mock && !o.find("visual_tokens_per_image"))
+    notes.push_back(fmt::format("1 image of {:g} visual tokens a sample, spread {:g}, is assumed "
+                                "(training.vision.images_per_sample, visual_tokens_per_image, spread)",
+                                w.visual_tokens_per_image, w.spread));
+  w.images_per_sample = o.get("images_per_sample", w.images_per_sample, 0.0, 1e6);
+  w.visual_tokens_per_image = o.get("visual_tokens_per_image", w.visual_tokens_per_image, 1.0, 1e9);
+  w.spread = o.get("spread", w.spread, 0.0, 100.0);
+  o.done();
+  return w;
+}
+
+int read_sequence_length(Object& o, Missing missing, Notes& notes) {
+  if (missing == Missing::refuse || o.find("sequence_length")) return o.at("sequence_length").as_int(1, kMaxSequence);
+  notes.push_back(fmt::format("sequence_length {} is assumed (training.sequence_length)", kAssumedSequence));
+  return kAssumedSequence;
+}
+
+}  // namespace
+
+Assumed<TrainingSpec> read_training(const Value& value, Object* assumed, const ModelSpec& model, const Stack& stack,
+                                    Missing missing) {
+  Object o(value);
+  if (assumed != nullptr) o.overlay(*assumed);
+  Notes notes;
+  TrainingSpec t;
+  t.task = o.get("task", Task::pretrain);
+  if (!o.find("precision")) notes.push_back("precision bf16 is assumed (training.precision)");
+  t.precision = o.get("precision", Precision::bf16);
+  t.fp8_param_gather = o.get("fp8_param_gather", false);
+  t.fp8_attention = o.get("fp8_attention", false);
+  t.first_last_layers_bf16 = o.get("first_last_layers_bf16", false);
+  t.sequence_length = read_sequence_length(o, missing, notes);
+  t.global_batch_size = missing == Missing::refuse ? o.at("global_batch_size").as_int(1) : o.get("global_batch_size", 0, 1);
+  t.vocab_padding_multiple = o.get("vocab_padding_multiple", stack.defaults.vocab_padding_multiple, 1, 1 << 20);
+  t.mtp_layers = o.find_int("mtp_layers", 0, 1000);
+  t.text_only = o.get("text_only", false);
+  const bool any_moe = [&] {
+    for (const MlpSpec& m : model.text.mlps)
+      if (std::holds_alternative<MoeMlpSpec>(m.kind)) return true;
+    return false;
+  }();
+  if (any_moe && !o.find("routing"))
+    notes.push_back(fmt::format("{} routing is assumed (training.routing)", name_of(stack.defaults.routing)));
+  t.routing = o.get("routing", stack.defaults.routing);
+  t.routing_imbalance = o.get("routing_imbalance", 0.0, 0.0, 1e6);
+  if (t.routing_imbalance != 0 && t.routing_imbalance < 1)
+    o.at("routing_imbalance").refuse("0 (by routing) or busiest rank over mean, at least 1");
+  t.expert_capacity_factor = o.get("expert_capacity_factor", 0.0, 0.0, 1e6);
+  t.pad_to_capacity = o.get("pad_to_capacity", false);
+  t.token_drop = o.get("token_drop", false);
+  t.attention_dropout = o.get("attention_dropout", 0.0, 0.0, 1.0);
+  t.hidden_dropout = o.get("hidden_dropout", 0.0, 0.0, 1.0);
+  t.optimizer = read_optimizer(o, assumed, stack.defaults, t.precision, notes);
+  if (const auto v = o.find("frozen")) t.frozen = v->as_enum_set<ModelPart>();
+  t.lora = read_lora(o, t.task, notes);
+  read_packing(o, t);
+  t.vision = read_vision_workload(o, model, stack.defaults, t.text_only, notes);
+  o.done();
+  return {t, notes};
+}
+
+}  // namespace shardfit::io
