@@ -45,8 +45,6 @@ Op fc1_op(const Ffn& f, const Shapes& s, std::int64_t out) {
   linear.adapter = LoraTarget::linear_fc1;
   add_linear(op, linear, s);
   add_column_traffic(op, s, double(s.hidden));
-  if (s.sequence_parallel)
-    op.transients.push_back({"gathered_input", tensor_bytes(s.tokens, s.hidden, s.e), Moment::forward, {}});
   return op;
 }
 

@@ -30,7 +30,6 @@ constexpr double kPlainReductions = 3, kFusedReductions = 2;   ///< all-reduces 
 // Host work of projection and loss together (kind: fitted); half falls on each.
 constexpr double kForwardUnits = 0.4, kForwardKernels = 14, kBackwardUnits = 0.3, kBackwardKernels = 12;
 constexpr double kHalf = 0.5;
-constexpr double kStatisticsRms = 4, kStatisticsLayerNorm = 8;   ///< B a row
 
 double columns(const Shapes& s) { return double(s.vocab / s.tp); }
 double logits(const Shapes& s) { return double(s.tokens) * columns(s); }
@@ -129,8 +128,7 @@ void add_final_norm(Op& op, const Shapes& s) {
   add_memory(op.forward, "final_norm", kNormForwardBytes * elements);
   if (runs_backward(s)) add_memory(op.backward, "final_norm", kNormBackwardBytes * elements, Pass::dgrad);
   keep(op, s, "final_norm_in", tensor_bytes(rows, width, s.e));
-  keep(op, s, "final_norm_statistics",
-       tensor_bytes(rows, 1, s.norm == NormKind::layernorm ? kStatisticsLayerNorm : kStatisticsRms));
+  keep(op, s, "final_norm_statistics", tensor_bytes(rows, 1, norm_statistics_width(s)));
   // The projection's wgrad reads the output; a frozen one needs it no more.
   if (trains_base(s)) keep(op, s, "final_norm_out", tensor_bytes(rows, width, s.e));
 }

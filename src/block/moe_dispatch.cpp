@@ -95,7 +95,6 @@ void add_permute(Work& work, Pass pass, const MoeSizes& z, const Shapes& s) {
   kernel.kind = KernelKind::permute;
   kernel.pass = pass;
   kernel.bytes = permute_bytes(z, s) * kHalf;
-  kernel.fused_permute = fuses_permutation(s) && z.group > 1;
   work.kernels.push_back(kernel);
 }
 

@@ -123,6 +123,7 @@ void add_shared_adapter(Op& op, std::int64_t out, std::int64_t in, bool input_gr
 struct ExpertLinear {
   const char* name = "";
   std::int64_t out = 0, in = 0;
+  LoraTarget adapter = LoraTarget::linear_fc1;
   bool bias = false, input_grad = true;
   bool casts_input = true, casts_output_grad = true;
 };
@@ -144,7 +145,7 @@ void add_expert_linear(Op& op, const ExpertLinear& l, const MoeSizes& z, const S
   if (l.casts_output_grad) add_quantize(op.backward, l.name, z.busy_rows, out, s);
   if (l.input_grad) op.backward.kernels.push_back(grouped_gemm(l.name, Pass::dgrad, in, out, z, s));
   if (trains_base(s)) op.backward.kernels.push_back(grouped_gemm(l.name, Pass::wgrad, out, in, z, s));
-  if (s.lora_rank > 0) add_shared_adapter(op, l.out, l.in, l.input_grad, z, s);
+  if (s.lora_rank > 0 && s.lora_targets.contains(l.adapter)) add_shared_adapter(op, l.out, l.in, l.input_grad, z, s);
 }
 
 /// Host work of one of the two grouped linears.
@@ -177,7 +178,8 @@ Op fc1_op(const MoeMlpSpec& spec, const MoeSizes& z, const Shapes& s) {
   l.casts_output_grad = !s.fused_grouped_mlp;
   add_expert_linear(op, l, z, s);
   add_linear_host(op, z, s);
-  keep_linear_input(op, s, "expert_in", z.rows, double(z.inner), kDroppedByMoe, offload_as(s, OffloadModule::expert_fc1));
+  keep_linear_input(op, s, "expert_in", z.rows, double(z.inner), kDroppedByMoe, offload_as(s, OffloadModule::expert_fc1),
+                    {l.adapter});
   mark_routed(op, 0, z);
   if (!runs_backward(s)) return op;
   const Bytes buffers = tensor_bytes(z.rows, double(z.inner), kBackwardExpertBuffers * s.e);
@@ -220,6 +222,7 @@ Op fc2_op(const MoeMlpSpec& spec, const MoeSizes& z, const Shapes& s) {
   l.name = "experts.fc2";
   l.out = z.inner;
   l.in = z.width;
+  l.adapter = LoraTarget::linear_fc2;
   l.bias = spec.bias;
   l.input_grad = runs_backward(s);
   l.casts_input = !s.fused_grouped_mlp;
@@ -227,7 +230,7 @@ Op fc2_op(const MoeMlpSpec& spec, const MoeSizes& z, const Shapes& s) {
   add_linear_host(op, z, s);
   std::optional<OffloadModule> offload;
   if (s.fused_grouped_mlp) offload = OffloadModule::fused_group_mlp;
-  keep_linear_input(op, s, "expert_activation_out", z.rows, double(z.width), kDroppedByActivation, offload);
+  keep_linear_input(op, s, "expert_activation_out", z.rows, double(z.width), kDroppedByActivation, offload, {l.adapter});
   mark_routed(op, 0, z);
   if (!spec.bias) return op;
   const double stream = kBiasStream * double(s.stream_tokens) * double(s.hidden);

@@ -19,7 +19,6 @@ namespace {
 constexpr double kJoinForwardBytes = 16, kJoinBackwardBytes = 24;   ///< norms and concatenation, B an element (counted)
 // Host work of norms, concatenation and projection (kind: assumed, a linear and three small kernels more).
 constexpr double kJoinForwardUnits = 0.2, kJoinForwardKernels = 7, kJoinBackwardUnits = 0.25, kJoinBackwardKernels = 12;
-constexpr double kStatisticsRms = 4, kStatisticsLayerNorm = 8;      ///< B a row
 
 void add_projection(Op& op, const MtpSpec& mtp, const Shapes& s) {
   Linear linear;
@@ -28,7 +27,8 @@ void add_projection(Op& op, const MtpSpec& mtp, const Shapes& s) {
   linear.tokens = double(s.tokens);
   linear.out = s.hidden / s.tp;
   linear.in = mtp.input_projection_split ? s.hidden : 2 * s.hidden;
-  for (int i = 0; i < (mtp.input_projection_split ? 2 : 1); ++i) add_linear(op, linear, s);
+  linear.repeats = mtp.input_projection_split ? 2 : 1;
+  add_linear(op, linear, s);
   keep_linear_input(op, s, "joined_input", double(s.stream_tokens), 2.0 * double(s.hidden));
   add_column_traffic(op, s, 2.0 * double(s.hidden));
   if (s.tp == 1) return;
@@ -50,8 +50,7 @@ Op join_op(const MtpSpec& mtp, const Shapes& s) {
   if (runs_backward(s)) add_memory(op.backward, "mtp_join", kJoinBackwardBytes * elements, Pass::dgrad);
   keep(op, s, "embedding_norm_in", tensor_bytes(rows, width, s.e));
   keep(op, s, "hidden_norm_in", tensor_bytes(rows, width, s.e));
-  keep(op, s, "norm_statistics",
-       tensor_bytes(rows, 2, s.norm == NormKind::layernorm ? kStatisticsLayerNorm : kStatisticsRms));
+  keep(op, s, "norm_statistics", tensor_bytes(rows, 2, norm_statistics_width(s)));
   add_projection(op, mtp, s);
   add_host(op.forward, kJoinForwardUnits, kJoinForwardKernels);
   if (runs_backward(s)) add_host(op.backward, kJoinBackwardUnits, kJoinBackwardKernels);

@@ -81,7 +81,6 @@ struct Kernel {
   bool fp8 = false;                        ///< attention in fp8
   double bytes = 0;                        ///< memory, permute, quantize: bytes moved
   bool fp4_cast = false;                   ///< quantize: nvfp4 (Hadamard, stochastic rounding)
-  bool fused_permute = false;              ///< permute: beside HybridEP or DeepEP, on the communication stream
 };
 
 /// Process groups, by Megatron's names. tp_ep is the dispatcher's group (etp x ep consecutive ranks).
