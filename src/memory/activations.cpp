@@ -3,9 +3,11 @@
 
 #include <algorithm>
 
-// Computes:   bytes that a block keeps from forward to backward for one micro-batch, and its largest transients.
-// Formula:    sum of the operations' saved tensors; selective recompute moves what its modules drop to the working set
-//             of backward, full recompute all but the block's input; offload moves large tensors of its scopes away.
+// Computes:   bytes that a block keeps from forward to backward for one micro-batch, and its largest
+//             transients.
+// Formula:    sum of the operations' saved tensors; selective recompute moves what its modules drop to the
+//             working set of backward, full recompute all but the block's input; offload moves large
+//             tensors of its scopes away.
 // Source:     Megatron-LM core/transformer/transformer_block.py, core/tensor_parallel/random.py,
 //             core/pipeline_parallel/fine_grained_activation_offload.py.
 // Valid when: the operations come from shapes at balanced routing.
@@ -16,15 +18,18 @@ namespace shardfit::memory {
 
 namespace {
 
-/// Fine-grained offload leaves tensors below 1 Mi elements where they are; two bytes an element. Source: Megatron-LM
-/// min_offloaded_tensor_size. Kind: read.
+/// Fine-grained offload leaves tensors below 1 Mi elements where they are; two bytes an element. Source:
+/// Megatron-LM min_offloaded_tensor_size. Kind: read.
 constexpr std::int64_t kMinOffloadedBytes = 2 * kMiB;
 
 bool graph_holds(const block::Op& op, const CudaGraph& graph) {
   switch (graph.impl) {
-    case CudaGraphImpl::transformer_engine: return op.scope && graph.scopes.contains(*op.scope);
-    case CudaGraphImpl::local: return graph.scopes.empty() || (op.scope && graph.scopes.contains(*op.scope));
-    default: return false;   // full_iteration has one pool for everything; see graphs.cpp
+    case CudaGraphImpl::transformer_engine:
+      return op.scope && graph.scopes.contains(*op.scope);
+    case CudaGraphImpl::local:
+      return graph.scopes.empty() || (op.scope && graph.scopes.contains(*op.scope));
+    default:
+      return false;  // full_iteration has one pool for everything; see graphs.cpp
   }
 }
 
@@ -32,7 +37,8 @@ bool is_offloaded(const block::Saved& s, const ProfileOptions& options) {
   return s.offload && options.offloaded.contains(*s.offload) && s.bytes.value >= kMinOffloadedBytes;
 }
 
-void add_saved(const block::Op& op, const block::Saved& s, const ProfileOptions& options, ActivationProfile& p) {
+void add_saved(const block::Op& op, const block::Saved& s, const ProfileOptions& options,
+               ActivationProfile& p) {
   const bool selective = options.recompute.granularity == RecomputeGranularity::selective;
   if (selective && s.dropped_by.intersects(options.recompute.modules)) {
     p.recompute_working_set += s.bytes;
@@ -74,23 +80,34 @@ MemoryTerm saved_term(block::View view) {
   using block::View;
   switch (view) {
     case View::norm:
-    case View::residual: return MemoryTerm::saved_norms;
-    case View::attention: return MemoryTerm::saved_attention;
+    case View::residual:
+      return MemoryTerm::saved_norms;
+    case View::attention:
+      return MemoryTerm::saved_attention;
     case View::linear_attention:
-    case View::mamba: return MemoryTerm::saved_linear_attention;
+    case View::mamba:
+      return MemoryTerm::saved_linear_attention;
     case View::dense_mlp:
-    case View::shared_expert: return MemoryTerm::saved_mlp;
-    case View::router: return MemoryTerm::saved_router;
+    case View::shared_expert:
+      return MemoryTerm::saved_mlp;
+    case View::router:
+      return MemoryTerm::saved_router;
     case View::dispatch:
     case View::experts:
     case View::combine:
-    case View::latent: return MemoryTerm::saved_experts;
-    case View::embedding: return MemoryTerm::saved_embedding;
-    case View::head: return MemoryTerm::saved_head;
-    case View::mtp: return MemoryTerm::saved_mtp;
+    case View::latent:
+      return MemoryTerm::saved_experts;
+    case View::embedding:
+      return MemoryTerm::saved_embedding;
+    case View::head:
+      return MemoryTerm::saved_head;
+    case View::mtp:
+      return MemoryTerm::saved_mtp;
     case View::vision_encoder:
-    case View::vision_projector: return MemoryTerm::saved_vision;
-    case View::count: break;
+    case View::vision_projector:
+      return MemoryTerm::saved_vision;
+    case View::count:
+      break;
   }
   return MemoryTerm::unmodelled;
 }

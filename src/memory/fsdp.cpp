@@ -5,10 +5,11 @@
 #include <cmath>
 
 // Computes:   whole weights and gradients that FSDP holds beside its shards while layers run.
-// Formula:    Megatron-FSDP, u = max(1e9, 2 x average unit): weights = current unit + prefetched units until u/2 elements
-//             are on their way + what lies outside units; gradients = at most u elements waiting for their
-//             reduce-scatter + the running unit. Double buffer: two units of each, for good. FSDP2: current and next unit, the unit whose
-//             gradient is being reduced and the one being made.
+// Formula:    Megatron-FSDP, u = max(1e9, 2 x average unit): weights = current unit + prefetched units
+//             until u/2 elements are on their way + what lies outside units; gradients = at most u elements
+//             waiting for their reduce-scatter + the running unit. Double buffer: two units of each, for
+//             good. FSDP2: current and next unit, the unit whose gradient is being reduced and the one
+//             being made.
 // Source:     Megatron-LM core/distributed/fsdp/src/megatron_fsdp/{megatron_fsdp,param_and_grad_buffer}.py;
 //             torch.distributed.fsdp (fully_shard, implicit prefetch of one unit).
 // Valid when: units are alike; mixed stages take the largest unit as current one.
@@ -76,10 +77,14 @@ std::int64_t communication_unit_elements(std::int64_t all_unit_elements, std::in
 FsdpBuffers fsdp_buffers(const FsdpInputs& in, MemoryMoment moment) {
   if (in.shards <= 1) return {};
   switch (in.sharding) {
-    case Sharding::full: return megatron_full(in, moment);
-    case Sharding::optimizer_grads: return megatron_optimizer_grads(in, moment);
-    case Sharding::full_torch: return torch_full(in, moment);
-    default: return {};
+    case Sharding::full:
+      return megatron_full(in, moment);
+    case Sharding::optimizer_grads:
+      return megatron_optimizer_grads(in, moment);
+    case Sharding::full_torch:
+      return torch_full(in, moment);
+    default:
+      return {};
   }
 }
 

@@ -8,23 +8,27 @@
 
 namespace shardfit::memory {
 
-/// Sizes of a stage's FSDP units (one transformer layer each), in elements on a rank as if nothing were sharded.
+/// Sizes of a stage's FSDP units (one transformer layer each), in elements on a rank as if nothing were
+/// sharded.
 struct FsdpInputs {
   Sharding sharding = Sharding::optimizer;
-  std::int64_t units = 0;                  ///< layers on the stage
-  std::int64_t unit_elements = 0;          ///< of the largest unit
-  std::int64_t all_unit_elements = 0;      ///< of all units together
-  std::int64_t outside_elements = 0;       ///< embedding, head, final norm
-  std::int64_t trainable_elements = 0;     ///< of units and outside
-  double weight_bytes = 2;                 ///< of a gathered element (quantised gather: fewer)
-  int gradient_bytes = 2;                  ///< of an unreduced gradient element
+  std::int64_t units = 0;               ///< layers on the stage
+  std::int64_t unit_elements = 0;       ///< of the largest unit
+  std::int64_t all_unit_elements = 0;   ///< of all units together
+  std::int64_t outside_elements = 0;    ///< embedding, head, final norm
+  std::int64_t trainable_elements = 0;  ///< of units and outside
+  double weight_bytes = 2;              ///< of a gathered element (quantised gather: fewer)
+  int gradient_bytes = 2;               ///< of an unreduced gradient element
   int shards = 1;
   bool double_buffer = false;
-  bool reshard_after_forward = true;       ///< torch FSDP2
-  bool gradient_sync_every_microbatch = true;  ///< torch FSDP2: false keeps whole gradients until the last micro-batch
+  bool reshard_after_forward = true;  ///< torch FSDP2
+  bool gradient_sync_every_microbatch =
+      true;  ///< torch FSDP2: false keeps whole gradients until the last micro-batch
 };
 
-struct FsdpBuffers { Bytes unsharded_weights, unreduced_gradients; };
+struct FsdpBuffers {
+  Bytes unsharded_weights, unreduced_gradients;
+};
 /// Zero for the kinds of sharding that gather nothing layer by layer, and for one shard.
 FsdpBuffers fsdp_buffers(const FsdpInputs& in, MemoryMoment moment);
 

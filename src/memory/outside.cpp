@@ -8,47 +8,54 @@
 // Computes:   device bytes outside torch's allocated ones.
 // Formula:    written at each function.
 // Source:     DeepEP csrc/legacy/config.hpp; DeepEP branch hybrid-ep, csrc/hybrid_ep; Transformer Engine
-//             pytorch/module/base.py:initialize_ub; NCCL per communicator and context from the hardware files.
+//             pytorch/module/base.py:initialize_ub; NCCL per communicator and context from the hardware
+//             files.
 // Valid when: one dispatcher buffer a process, which all layers share.
-// Ignores:    NVSHMEM's own heap; queue counters of DeepEP (under 20 KB); larger buffers of ring-exchange reduce-scatter.
+// Ignores:    NVSHMEM's own heap; queue counters of DeepEP (under 20 KB); larger buffers of ring-exchange
+//             reduce-scatter.
 // Checked by: tests/memory/outside_test.cpp.
 
 namespace shardfit::memory {
 
 namespace {
 
-// DeepEP (intranode and normal internode kernels). Source: DeepEP csrc/legacy/config.hpp, deep_ep/buffers/legacy.py;
-// Megatron-LM core/transformer/moe/fused_a2a.py:get_buffer. Kind: read.
+// DeepEP (intranode and normal internode kernels). Source: DeepEP csrc/legacy/config.hpp,
+// deep_ep/buffers/legacy.py; Megatron-LM core/transformer/moe/fused_a2a.py:get_buffer. Kind: read.
 constexpr int kDeepepSms = 20, kDeepepRanksPerNode = 8;
 constexpr std::int64_t kRdmaSlots = 128, kSourceMetaBytes = 8, kRdmaHeaderBytes = 16;
 /// The buffer reserves 128 top-k entries (an 8-byte index and an fp32 weight) and 128 fp32 scales a token.
 constexpr std::int64_t kReservedTopK = 128, kReservedScales = 128;
 constexpr std::int64_t kFp32 = 4, kIndexBytes = 8, kBf16 = 2;
-/// Token slots of a channel and NVLink peer by group size: the library's tuned table, larger of dispatch and combine.
-struct NvlSlots { int up_to_ranks; std::int64_t slots; };
+/// Token slots of a channel and NVLink peer by group size: the library's tuned table, larger of dispatch and
+/// combine.
+struct NvlSlots {
+  int up_to_ranks;
+  std::int64_t slots;
+};
 constexpr NvlSlots kNvlSlots[] = {{8, 256}, {64, 288}, {96, 480}, {128, 560}, {160, 720}};
 
 // HybridEP. Source: DeepEP branch hybrid-ep, buffer allocation. Kind: read.
 constexpr std::int64_t kScaleBlock = 128;
 constexpr std::int64_t kInterDomainStages = 3;
 
-// TP overlap: qkv, proj, fc1, fc2 x fprop, dgrad, wgrad; the gathering ones may travel as fp8. Source: Transformer
-// Engine initialize_ub. Kind: read.
+// TP overlap: qkv, proj, fc1, fc2 x fprop, dgrad, wgrad; the gathering ones may travel as fp8. Source:
+// Transformer Engine initialize_ub. Kind: read.
 constexpr std::int64_t kOverlappedGemms = 12, kGatheringGemms = 8;
 
 /// Reserved over allocated. Source: 344 ranks of SimuMax's B200 runs, median 1.038 (default allocator, little
-/// fragmentation); without expandable segments Megatron-Bridge snapshots of dropless MoE reach 1.18. Kind: measured,
-/// assumed for the second.
+/// fragmentation); without expandable segments Megatron-Bridge snapshots of dropless MoE reach 1.18. Kind:
+/// measured, assumed for the second.
 constexpr double kReserveExpandable = 1.04, kReserveDefault = 1.10;
 
 std::int64_t deepep_token_bytes(const DispatcherInputs& in) {
-  return in.width * kBf16 + kSourceMetaBytes + kReservedTopK * (kIndexBytes + kFp32) + kReservedScales * kFp32;
+  return in.width * kBf16 + kSourceMetaBytes + kReservedTopK * (kIndexBytes + kFp32) +
+         kReservedScales * kFp32;
 }
 
 std::int64_t nvl_slots(int ranks) {
   for (const NvlSlots& row : kNvlSlots)
     if (ranks <= row.up_to_ranks) return row.slots;
-  return std::end(kNvlSlots)[-1].slots;   // larger groups are refused by a layout rule
+  return std::end(kNvlSlots)[-1].slots;  // larger groups are refused by a layout rule
 }
 
 /// channels x peers x slots x token, for NVLink peers and, across nodes, twice for RDMA peers.
@@ -62,7 +69,8 @@ Bytes deepep_bytes(const DispatcherInputs& in) {
   return Bytes(nvl + rdma);
 }
 
-/// T tokens of every rank of the group, [T*ranks, h], with routing and scales; across domains a staging area more.
+/// T tokens of every rank of the group, [T*ranks, h], with routing and scales; across domains a staging area
+/// more.
 Bytes hybridep_bytes(const DispatcherInputs& in) {
   const std::int64_t domains = std::max(1, in.ranks / std::max(1, in.ranks_per_domain));
   const std::int64_t rows = in.tokens * in.ranks;
@@ -91,7 +99,9 @@ Bytes user_buffer_bytes(const UserBufferInputs& in) {
   return Bytes(in.also_bf16 ? fp8_set + bf16_set : fp8_set);
 }
 
-double reserve_ratio(bool expandable_segments) { return expandable_segments ? kReserveExpandable : kReserveDefault; }
+double reserve_ratio(bool expandable_segments) {
+  return expandable_segments ? kReserveExpandable : kReserveDefault;
+}
 
 Bytes allocator_reserve(Bytes allocated, bool expandable_segments) {
   return Bytes(std::llround(double(allocated.value) * (reserve_ratio(expandable_segments) - 1)));

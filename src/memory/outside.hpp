@@ -11,34 +11,35 @@ namespace shardfit::memory {
 /// The expert dispatcher's group as its buffers see it.
 struct DispatcherInputs {
   Dispatcher dispatcher = Dispatcher::alltoall;
-  std::int64_t tokens = 0;                 ///< T, tokens that a rank brings (the most of any rank)
-  std::int64_t width = 0;                  ///< hidden size, or latent size where experts work in one
-  int ranks = 1;                           ///< etp*ep
-  int ranks_per_domain = 1;                ///< of the group, inside one NVLink domain
+  std::int64_t tokens = 0;   ///< T, tokens that a rank brings (the most of any rank)
+  std::int64_t width = 0;    ///< hidden size, or latent size where experts work in one
+  int ranks = 1;             ///< etp*ep
+  int ranks_per_domain = 1;  ///< of the group, inside one NVLink domain
   int local_experts = 0;
-  int top_k = 1;                           ///< changes nothing up to 128: DeepEP reserves that many entries a token
-  int sms = 0;                             ///< 0: the library's default
+  int top_k = 1;  ///< changes nothing up to 128: DeepEP reserves that many entries a token
+  int sms = 0;    ///< 0: the library's default
 };
 /// Bytes that DeepEP or HybridEP allocate for themselves; 0 for NCCL dispatchers and a group of one.
 Bytes dispatcher_bytes(const DispatcherInputs& in);
 
-/// TP-overlap user buffers (Transformer Engine initialize_ub): one [tokens, hidden] buffer for each overlapped GEMM.
+/// TP-overlap user buffers (Transformer Engine initialize_ub): one [tokens, hidden] buffer for each
+/// overlapped GEMM.
 struct UserBufferInputs {
   std::int64_t tokens = 0, hidden = 0;
   int tp = 1;
-  bool fp8 = false;                        ///< gathered operands travel as one byte
-  bool also_bf16 = false;                  ///< a second, bf16 set for first and last layers kept in bf16
+  bool fp8 = false;        ///< gathered operands travel as one byte
+  bool also_bf16 = false;  ///< a second, bf16 set for first and last layers kept in bf16
 };
 Bytes user_buffer_bytes(const UserBufferInputs& in);
 
 /// What a rank holds outside torch's allocated bytes.
 struct OutsideInputs {
-  Bytes context;                           ///< CUDA context and libraries
-  Bytes per_communicator, per_nvls;        ///< NCCL channels; NVLS buffers where a communicator uses them
-  int communicators = 0;                   ///< process groups of more than one rank
-  int nvls_communicators = 0;              ///< of these, the ones with NVLS
-  Bytes dispatcher;                        ///< dispatcher_bytes
-  Bytes user_buffers;                      ///< user_buffer_bytes where TP overlap is on
+  Bytes context;                     ///< CUDA context and libraries
+  Bytes per_communicator, per_nvls;  ///< NCCL channels; NVLS buffers where a communicator uses them
+  int communicators = 0;             ///< process groups of more than one rank
+  int nvls_communicators = 0;        ///< of these, the ones with NVLS
+  Bytes dispatcher;                  ///< dispatcher_bytes
+  Bytes user_buffers;                ///< user_buffer_bytes where TP overlap is on
   bool expandable_segments = true;
 };
 
@@ -51,7 +52,8 @@ template <class Acc>
 void add_outside(const OutsideInputs& in, Acc& acc) {
   acc.add(MemoryTerm::allocator_reserve, allocator_reserve(acc.allocated(), in.expandable_segments));
   acc.add(MemoryTerm::cuda_context, in.context);
-  acc.add(MemoryTerm::nccl_buffers, in.per_communicator * in.communicators + in.per_nvls * in.nvls_communicators);
+  acc.add(MemoryTerm::nccl_buffers,
+          in.per_communicator * in.communicators + in.per_nvls * in.nvls_communicators);
   acc.add(MemoryTerm::dispatcher_buffers, in.dispatcher);
   acc.add(MemoryTerm::user_buffers, in.user_buffers);
 }

@@ -18,7 +18,9 @@ namespace {
 /// core/optimizer/param_layout.py. Kind: read.
 constexpr std::int64_t kParameterAlignment = 64;
 
-std::int64_t gap_after(std::int64_t elements) { return (kParameterAlignment - elements % kParameterAlignment) % kParameterAlignment; }
+std::int64_t gap_after(std::int64_t elements) {
+  return (kParameterAlignment - elements % kParameterAlignment) % kParameterAlignment;
+}
 
 /// Muon treats matrices that multiply; convolution kernels and single rows stay with Adam.
 bool is_muon_matrix(const block::Op& op, const block::Weight& w) {
@@ -79,9 +81,10 @@ ParamCounts& ParamCounts::operator+=(const ParamCounts& o) {
 
 ParamCounts operator*(ParamCounts p, std::int64_t n) {
   if (n == 0) return {};
-  for (std::int64_t* field : {&p.dense, &p.expert, &p.dense_fp32, &p.expert_fp32, &p.frozen_dense, &p.frozen_expert,
-                              &p.linear_dense, &p.linear_expert, &p.linear_trainable_dense, &p.linear_trainable_expert,
-                              &p.matrices, &p.matrices_expert, &p.gaps_dense, &p.gaps_expert, &p.buffers})
+  for (std::int64_t* field :
+       {&p.dense, &p.expert, &p.dense_fp32, &p.expert_fp32, &p.frozen_dense, &p.frozen_expert,
+        &p.linear_dense, &p.linear_expert, &p.linear_trainable_dense, &p.linear_trainable_expert, &p.matrices,
+        &p.matrices_expert, &p.gaps_dense, &p.gaps_expert, &p.buffers})
     *field *= n;
   return p;
 }
@@ -97,8 +100,7 @@ WeightShapes weight_shapes(const block::OpList& ops) {
   WeightShapes shapes;
   for (const block::Op& op : ops)
     for (const block::Weight& w : op.weights)
-      if (w.trainable && w.cols > 1 && (w.linear || w.bf16_linear))
-        shapes.emplace_back(w.rows, w.cols);
+      if (w.trainable && w.cols > 1 && (w.linear || w.bf16_linear)) shapes.emplace_back(w.rows, w.cols);
   std::sort(shapes.begin(), shapes.end());
   shapes.erase(std::unique(shapes.begin(), shapes.end()), shapes.end());
   return shapes;

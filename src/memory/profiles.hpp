@@ -10,19 +10,21 @@
 
 namespace shardfit::memory {
 
-/// Parameters of a set of operations on one rank, by what they cost. Adds over the layers of a stage and multiplies by
-/// a number of equal layers.
+/// Parameters of a set of operations on one rank, by what they cost. Adds over the layers of a stage and
+/// multiplies by a number of equal layers.
 struct ParamCounts {
-  std::int64_t dense = 0, expert = 0;             ///< trainable, stored in the parameter dtype
-  std::int64_t dense_fp32 = 0, expert_fp32 = 0;   ///< trainable, stored in fp32 in any run
+  std::int64_t dense = 0, expert = 0;            ///< trainable, stored in the parameter dtype
+  std::int64_t dense_fp32 = 0, expert_fp32 = 0;  ///< trainable, stored in fp32 in any run
   std::int64_t frozen_dense = 0, frozen_expert = 0;
   std::int64_t linear_dense = 0, linear_expert = 0;  ///< of all, those in quantisable linear layers
   std::int64_t linear_trainable_dense = 0, linear_trainable_expert = 0;  ///< of these, the trainable ones
-  std::int64_t matrices = 0;                      ///< of the trainable, 2-D and no embedding: Muon's
-  std::int64_t matrices_expert = 0;               ///< of `matrices`, those in the expert grid
-  std::int64_t largest_matrix = 0, largest_matrix_expert = 0;  ///< elements of Muon's largest one; a sum keeps the larger
-  std::int64_t gaps_dense = 0, gaps_expert = 0;   ///< elements lost where each trainable parameter starts at a multiple of 64
-  std::int64_t buffers = 0;                       ///< fp32, no gradient
+  std::int64_t matrices = 0;         ///< of the trainable, 2-D and no embedding: Muon's
+  std::int64_t matrices_expert = 0;  ///< of `matrices`, those in the expert grid
+  std::int64_t largest_matrix = 0,
+               largest_matrix_expert = 0;  ///< elements of Muon's largest one; a sum keeps the larger
+  std::int64_t gaps_dense = 0,
+               gaps_expert = 0;  ///< elements lost where each trainable parameter starts at a multiple of 64
+  std::int64_t buffers = 0;      ///< fp32, no gradient
 
   ParamCounts& operator+=(const ParamCounts& o);
   friend ParamCounts operator*(ParamCounts p, std::int64_t n);
@@ -31,23 +33,23 @@ struct ParamCounts {
 
 ParamCounts count_params(const block::OpList& ops);
 
-/// Distinct [rows, cols] of trainable linear weights and of a trainable head, sorted: Transformer Engine keeps one
-/// placeholder gradient a shape, Megatron's head another.
+/// Distinct [rows, cols] of trainable linear weights and of a trainable head, sorted: Transformer Engine
+/// keeps one placeholder gradient a shape, Megatron's head another.
 using WeightShapes = std::vector<std::pair<std::int64_t, std::int64_t>>;
 WeightShapes weight_shapes(const block::OpList& ops);
 
 /// What a block keeps per micro-batch between its forward and its backward, and what it needs while it runs.
 /// All bytes are those of balanced routing; `routed` parts grow with the stated imbalance.
 struct ActivationProfile {
-  EnumArray<MemoryTerm, Bytes> saved{};           ///< only the saved_* terms are used
-  Bytes routed;                                   ///< of `saved`, the part that grows with imbalance
-  Bytes checkpoint;                               ///< the block's input: all that full recompute keeps
-  Bytes recompute_working_set;                    ///< what backward makes again (selective: dropped tensors; full: all)
-  Bytes routed_working_set;                       ///< of it, the part that grows with imbalance
-  Bytes forward_transient, backward_transient;    ///< largest of one operation
-  Bytes routed_forward, routed_backward;          ///< of them, the part that grows with imbalance
-  Bytes graphed;                                  ///< of `saved`, what operations inside a CUDA graph hold
-  Bytes offloaded;                                ///< moved to host memory by fine-grained offload; not in `saved`
+  EnumArray<MemoryTerm, Bytes> saved{};  ///< only the saved_* terms are used
+  Bytes routed;                          ///< of `saved`, the part that grows with imbalance
+  Bytes checkpoint;                      ///< the block's input: all that full recompute keeps
+  Bytes recompute_working_set;  ///< what backward makes again (selective: dropped tensors; full: all)
+  Bytes routed_working_set;     ///< of it, the part that grows with imbalance
+  Bytes forward_transient, backward_transient;  ///< largest of one operation
+  Bytes routed_forward, routed_backward;        ///< of them, the part that grows with imbalance
+  Bytes graphed;                                ///< of `saved`, what operations inside a CUDA graph hold
+  Bytes offloaded;  ///< moved to host memory by fine-grained offload; not in `saved`
   Bytes saved_total() const;
 };
 

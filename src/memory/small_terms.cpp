@@ -5,41 +5,48 @@
 
 // Computes:   the small things that stay allocated between two steps, and the tensors at a stage's edges.
 // Formula:    written at each function.
-// Source:     Megatron-LM's golden memory values (exact multiples, h100 and gb200, 2026-08) tied to code: Transformer
-//             Engine pytorch/module/base.py (get_dummy_wgrad, get_cublas_workspace), Megatron-LM
-//             core/tensor_parallel/layers.py (global memory buffer), core/pipeline_parallel/schedules.py.
+// Source:     Megatron-LM's golden memory values (exact multiples, h100 and gb200, 2026-08) tied to code:
+//             Transformer Engine pytorch/module/base.py (get_dummy_wgrad, get_cublas_workspace),
+//             Megatron-LM core/tensor_parallel/layers.py (global memory buffer),
+//             core/pipeline_parallel/schedules.py.
 // Valid when: the first step is over.
-// Ignores:    rounding of the allocator (512 B; up to 1 MiB a tensor of more than 1 MiB without expandable segments).
+// Ignores:    rounding of the allocator (512 B; up to 1 MiB a tensor of more than 1 MiB without expandable
+//             segments).
 // Checked by: tests/memory/small_terms_test.cpp.
 
 namespace shardfit::memory {
 
 namespace {
 
-/// One cuBLAS workspace of torch, of which the forward and the autograd thread have one each: 32 MiB since Hopper, before
-/// that 8.125. Source: torch aten/src/ATen/cuda/CUDABlas.cpp. Kind: read.
+/// One cuBLAS workspace of torch, of which the forward and the autograd thread have one each: 32 MiB since
+/// Hopper, before that 8.125. Source: torch aten/src/ATen/cuda/CUDABlas.cpp. Kind: read.
 constexpr double kTorchWorkspaceMib = 32, kTorchWorkspaceAmpereMib = 8.125;
-/// Transformer Engine's: 32 MiB since Hopper, 4 before. Source: Transformer Engine get_cublas_workspace_size_bytes. Kind: read.
+/// Transformer Engine's: 32 MiB since Hopper, 4 before. Source: Transformer Engine
+/// get_cublas_workspace_size_bytes. Kind: read.
 constexpr double kTeWorkspaceMib = 32, kTeWorkspaceAmpereMib = 4;
-/// Local layers without tensor parallelism use four torch workspaces. Source: golden values of mcore_tp1_* runs. Kind: measured.
+/// Local layers without tensor parallelism use four torch workspaces. Source: golden values of mcore_tp1_*
+/// runs. Kind: measured.
 constexpr int kLocalWorkspaces = 4;
-/// Streams of grouped GEMM, each with a workspace. Source: Transformer Engine _NUM_MAX_CUBLAS_STREAMS. Kind: read.
+/// Streams of grouped GEMM, each with a workspace. Source: Transformer Engine _NUM_MAX_CUBLAS_STREAMS. Kind:
+/// read.
 constexpr int kGroupedStreams = 4;
-/// Streams of userbuffers GEMM, each with a workspace. Source: Transformer Engine _NUM_MAX_UB_STREAMS; explains 96 of 98
-/// MiB in gpt3_15b_8t_release_sm_gb200. Kind: read.
+/// Streams of userbuffers GEMM, each with a workspace. Source: Transformer Engine _NUM_MAX_UB_STREAMS;
+/// explains 96 of 98 MiB in gpt3_15b_8t_release_sm_gb200. Kind: read.
 constexpr int kUserBufferStreams = 3;
 
 constexpr std::int64_t kPlaceholderBytes = 2;
 
-/// Bytes a token of the micro-batch: ids, labels and positions as int64 and the fp32 loss mask; a stage that only computes
-/// the loss holds labels and mask. Source: Megatron-LM training/utils get_batch_on_this_tp_rank. Kind: read.
+/// Bytes a token of the micro-batch: ids, labels and positions as int64 and the fp32 loss mask; a stage that
+/// only computes the loss holds labels and mask. Source: Megatron-LM training/utils
+/// get_batch_on_this_tp_rank. Kind: read.
 constexpr std::int64_t kBatchBytes = 28, kLabelBytes = 12;
 
 constexpr std::int64_t kLogitBuffers = 2;
 
 double te_workspace_mib(const StackProfile& stack, GpuGeneration generation) {
   if (!stack.transformer_engine) return stack.te_workspace_mib.value_or(0);
-  return stack.te_workspace_mib.value_or(generation == GpuGeneration::ampere ? kTeWorkspaceAmpereMib : kTeWorkspaceMib);
+  return stack.te_workspace_mib.value_or(generation == GpuGeneration::ampere ? kTeWorkspaceAmpereMib
+                                                                             : kTeWorkspaceMib);
 }
 
 double torch_workspace_mib(const StackProfile& stack, GpuGeneration generation, int tp) {
@@ -56,7 +63,8 @@ bool contains(const WeightShapes& shapes, const std::pair<std::int64_t, std::int
 
 Bytes workspace_bytes(const StackProfile& stack, GpuGeneration generation, int tp, bool grouped) {
   const double te = te_workspace_mib(stack, generation);
-  const double experts = stack.grouped_gemm_workspace_mib.value_or(grouped && stack.grouped_gemm ? kGroupedStreams * te : 0);
+  const double experts =
+      stack.grouped_gemm_workspace_mib.value_or(grouped && stack.grouped_gemm ? kGroupedStreams * te : 0);
   return mib(torch_workspace_mib(stack, generation, tp)) + mib(te) + mib(experts);
 }
 
@@ -84,7 +92,9 @@ Bytes placeholder_bytes(std::span<const WeightShapes* const> kinds,
   return Bytes(kPlaceholderBytes * elements);
 }
 
-Bytes gathered_head_input_bytes(std::int64_t tokens, std::int64_t hidden, int e) { return Bytes(tokens * hidden * e); }
+Bytes gathered_head_input_bytes(std::int64_t tokens, std::int64_t hidden, int e) {
+  return Bytes(tokens * hidden * e);
+}
 
 Bytes kept_p2p_bytes(int pp, int vpp, Bytes stream) { return pp > 1 ? stream * (2 * vpp) : Bytes(0); }
 
@@ -97,7 +107,8 @@ Bytes batch_bytes(std::int64_t tokens, std::int64_t sequence, int pp, bool atten
   return Bytes(tokens * (pp == 1 ? kBatchBytes : kLabelBytes) + (attention_mask ? tokens * sequence : 0));
 }
 
-Bytes deferred_head_bytes(std::int64_t tokens, std::int64_t hidden, std::int64_t vocab_shard, int microbatches, int e) {
+Bytes deferred_head_bytes(std::int64_t tokens, std::int64_t hidden, std::int64_t vocab_shard,
+                          int microbatches, int e) {
   return Bytes(microbatches * tokens * (hidden + vocab_shard) * e + kLogitBuffers * tokens * vocab_shard * e);
 }
 

@@ -14,22 +14,22 @@ namespace shardfit::memory {
 struct SmallTerms {
   Bytes workspaces;
   Bytes placeholder_weight_gradients;
-  Bytes gathered_head_input;               ///< last stage only
+  Bytes gathered_head_input;  ///< last stage only
   Bytes kept_p2p;
   Bytes resident_microbatches;
-  Bytes tp_overlap_buffers;                ///< torch workspaces of TP overlap; its user buffers are outside torch
+  Bytes tp_overlap_buffers;  ///< torch workspaces of TP overlap; its user buffers are outside torch
 };
 
-/// cuBLAS workspaces of torch and Transformer Engine. `grouped`: the stage has grouped-GEMM experts. `tp`: matters for
-/// local (non-TE) layers only.
+/// cuBLAS workspaces of torch and Transformer Engine. `grouped`: the stage has grouped-GEMM experts. `tp`:
+/// matters for local (non-TE) layers only.
 Bytes workspace_bytes(const StackProfile& stack, GpuGeneration generation, int tp, bool grouped);
 
 /// Workspaces of TP-overlap streams.
 Bytes tp_overlap_workspace_bytes(const StackProfile& stack, GpuGeneration generation);
 
-/// One 2-byte tensor per distinct shape over the stage's kinds; `head` = [V/tp, h] where the stage computes logits with
-/// a trainable head (whether it owns the weight or borrows a tied one). Does not allocate.
-/// Zero if the stack keeps none (`keeps_placeholders`) or gradients are not bf16-weight ones (fp32 runs).
+/// One 2-byte tensor per distinct shape over the stage's kinds; `head` = [V/tp, h] where the stage computes
+/// logits with a trainable head (whether it owns the weight or borrows a tied one). Does not allocate. Zero
+/// if the stack keeps none (`keeps_placeholders`) or gradients are not bf16-weight ones (fp32 runs).
 Bytes placeholder_bytes(std::span<const WeightShapes* const> kinds,
                         std::optional<std::pair<std::int64_t, std::int64_t>> head);
 bool keeps_placeholders(const StackProfile& stack, Precision precision);
@@ -43,17 +43,18 @@ Bytes kept_p2p_bytes(int pp, int vpp, Bytes stream);
 /// Point-to-point tensors of the last stage while it works: 2, or 3 with several chunks.
 Bytes pipeline_buffer_bytes(int pp, int vpp, Bytes stream);
 
-/// The micro-batch itself: ids, labels, masks and positions of its tokens, and the [b, s/cp, s] attention mask if the
-/// loader makes one.
+/// The micro-batch itself: ids, labels, masks and positions of its tokens, and the [b, s/cp, s] attention
+/// mask if the loader makes one.
 Bytes batch_bytes(std::int64_t tokens, std::int64_t sequence, int pp, bool attention_mask);
 
-/// Head inputs and logit gradients that a deferred weight gradient of the head keeps for every micro-batch, and the two
-/// logit buffers it works with.
-Bytes deferred_head_bytes(std::int64_t tokens, std::int64_t hidden, std::int64_t vocab_shard, int microbatches, int e);
+/// Head inputs and logit gradients that a deferred weight gradient of the head keeps for every micro-batch,
+/// and the two logit buffers it works with.
+Bytes deferred_head_bytes(std::int64_t tokens, std::int64_t hidden, std::int64_t vocab_shard,
+                          int microbatches, int e);
 
 template <class Acc>
 void add_small_terms(const SmallTerms& t, MemoryMoment moment, Acc& acc) {
-  if (moment == MemoryMoment::after_build) return;   // all of them appear with the first forward or backward
+  if (moment == MemoryMoment::after_build) return;  // all of them appear with the first forward or backward
   const bool idle = moment == MemoryMoment::between_steps || moment == MemoryMoment::optimizer_step;
   acc.add(MemoryTerm::workspaces, t.workspaces);
   acc.add(MemoryTerm::placeholder_weight_gradients, t.placeholder_weight_gradients);

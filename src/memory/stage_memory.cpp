@@ -8,10 +8,13 @@ namespace shardfit::memory {
 namespace {
 
 /// Offloaded groups that are on the device beside the live layers: one on its way out or back, one in use.
-/// Source: Megatron-LM core/pipeline_parallel/fine_grained_activation_offload.py (reload one group ahead). Kind: read.
+/// Source: Megatron-LM core/pipeline_parallel/fine_grained_activation_offload.py (reload one group ahead).
+/// Kind: read.
 constexpr std::int64_t kGroupsInFlight = 2;
 
-Bytes imbalanced(Bytes all, Bytes routed, double imbalance) { return all + imbalance_bytes(routed, imbalance); }
+Bytes imbalanced(Bytes all, Bytes routed, double imbalance) {
+  return all + imbalance_bytes(routed, imbalance);
+}
 
 Bytes saved_with_imbalance(const ActivationProfile& p, double imbalance) {
   return imbalanced(p.saved_total(), p.routed, imbalance);
@@ -52,7 +55,8 @@ DearestEvent forward_event(const StageInputs& in) {
     DearestEvent loss;
     loss.loss = true;
     if (in.head)
-      loss.compared = in.head->saved_total() + std::max(in.head->forward_transient, in.head->backward_transient);
+      loss.compared =
+          in.head->saved_total() + std::max(in.head->forward_transient, in.head->backward_transient);
     if (in.mtp) loss.compared += saved_with_imbalance(*in.mtp, in.imbalance) * in.mtp_depths;
     keep_dearer(best, loss);
   }
@@ -77,8 +81,8 @@ DearestEvent backward_event(const StageInputs& in) {
     layer.routed_transient = l.profile->routed_backward;
     layer.working_set = l.profile->recompute_working_set * in.rerun_layers;
     layer.routed_working_set = l.profile->routed_working_set * in.rerun_layers;
-    layer.compared = imbalanced(layer.transient + layer.working_set, layer.routed_transient + layer.routed_working_set,
-                                in.imbalance);
+    layer.compared = imbalanced(layer.transient + layer.working_set,
+                                layer.routed_transient + layer.routed_working_set, in.imbalance);
     keep_dearer(best, layer);
   }
   if (in.embedding || in.vision) {
@@ -86,7 +90,8 @@ DearestEvent backward_event(const StageInputs& in) {
     bottom.activity = MemoryMoment::backward;
     bottom.chunk_done = true;
     bottom.embedding_gradient = in.embedding_gradient;
-    const Bytes tower = in.vision ? in.vision->backward_transient + in.vision->recompute_working_set : Bytes(0);
+    const Bytes tower =
+        in.vision ? in.vision->backward_transient + in.vision->recompute_working_set : Bytes(0);
     if (tower > bottom.embedding_gradient) {
       bottom.embedding_gradient = Bytes(0);
       bottom.transient = in.vision->backward_transient;

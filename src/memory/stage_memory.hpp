@@ -12,12 +12,12 @@
 #include "memory/static_state.hpp"
 
 // Computes:   bytes that torch has allocated on one pipeline stage at one moment, by term.
-// Formula:    forward  = base + live layers + max(loss, forward transient); backward = base + live layers + recomputed
-//             tensors + backward transient, or what is left when the unwound chunk reaches its embedding.
-//             base = weights, gradients, optimizer state, workspaces, placeholders; between steps also the fp32 gradient
-//             copy and the kept p2p tensors, which the next forward replaces.
-// Source:     Megatron-LM core/pipeline_parallel/schedules.py, core/optimizer/optimizer.py; golden memory values of its
-//             functional tests and SimuMax's B200 runs.
+// Formula:    forward  = base + live layers + max(loss, forward transient); backward = base + live layers +
+//             recomputed tensors + backward transient, or what is left when the unwound chunk reaches its
+//             embedding. base = weights, gradients, optimizer state, workspaces, placeholders; between
+//             steps also the fp32 gradient copy and the kept p2p tensors, which the next forward replaces.
+// Source:     Megatron-LM core/pipeline_parallel/schedules.py, core/optimizer/optimizer.py; golden memory
+//             values of its functional tests and SimuMax's B200 runs.
 // Valid when: live counts come from the schedule table of this stage.
 // Ignores:    512-byte rounding of the allocator; the order of frees inside one operation.
 // Checked by: tests/memory/stage_memory_test.cpp.
@@ -27,29 +27,30 @@ namespace shardfit::memory {
 /// The layers of one kind and one treatment (kept whole, or checkpointed) on a stage.
 struct LiveLayers {
   const ActivationProfile* profile = nullptr;
-  std::int64_t live = 0;                   ///< copies of `profile` alive: layers (or checkpoints) x live micro-batches
-  std::int64_t unwinding = 0;              ///< of these, the ones of the micro-batch and chunk that runs backward
-  std::int64_t on_host = 0;                ///< of these, whole layers that layer-level offload moved to the host
+  std::int64_t live = 0;       ///< copies of `profile` alive: layers (or checkpoints) x live micro-batches
+  std::int64_t unwinding = 0;  ///< of these, the ones of the micro-batch and chunk that runs backward
+  std::int64_t on_host = 0;    ///< of these, whole layers that layer-level offload moved to the host
 };
 
-/// Everything that decides a stage's allocated bytes. A plain value: the pointers and spans are the caller's tables.
+/// Everything that decides a stage's allocated bytes. A plain value: the pointers and spans are the caller's
+/// tables.
 struct StageInputs {
   StaticState state;
   SmallTerms small;
   std::span<const LiveLayers> layers;
-  const ActivationProfile* embedding = nullptr;   ///< stages that embed tokens
-  const ActivationProfile* vision = nullptr;      ///< tower and projector together, folded into saved_vision
+  const ActivationProfile* embedding = nullptr;  ///< stages that embed tokens
+  const ActivationProfile* vision = nullptr;     ///< tower and projector together, folded into saved_vision
   std::int64_t first_chunk_live = 0;       ///< live micro-batches of the chunk that embeds (and sees images)
   const ActivationProfile* mtp = nullptr;  ///< one depth with its logits, folded into saved_mtp
   int mtp_depths = 0;
-  const ActivationProfile* head = nullptr; ///< the stage that computes the loss; its transients are the logits
-  Bytes deferred_head;                     ///< deferred_head_bytes, if the stack defers
-  Bytes stream;                            ///< one tensor of the residual stream
-  Bytes pipeline_buffers;                  ///< pipeline_buffer_bytes on the last stage, 0 elsewhere
-  Bytes batch;                             ///< batch_bytes on the last stage (and first, where a stage is both)
-  Bytes embedding_gradient;                ///< dense gradient of the word embedding, [V/tp, h], where it trains
-  double imbalance = 1;                    ///< rows on the busiest rank over the mean; 1: balanced
-  int rerun_layers = 1;                    ///< full recompute: layers that backward makes again at once
+  const ActivationProfile* head = nullptr;  ///< where the loss is computed; its transients are the logits
+  Bytes deferred_head;                      ///< deferred_head_bytes, if the stack defers
+  Bytes stream;                             ///< one tensor of the residual stream
+  Bytes pipeline_buffers;                   ///< pipeline_buffer_bytes on the last stage, 0 elsewhere
+  Bytes batch;               ///< batch_bytes on the last stage (and first, where a stage is both)
+  Bytes embedding_gradient;  ///< dense gradient of the word embedding, [V/tp, h], where it trains
+  double imbalance = 1;      ///< rows on the busiest rank over the mean; 1: balanced
+  int rerun_layers = 1;      ///< full recompute: layers that backward makes again at once
   FsdpInputs fsdp;
   GraphInputs graphs;
 };
@@ -57,17 +58,18 @@ struct StageInputs {
 /// What an activity adds to the live layers: which of a stage's candidate events is the dearest.
 struct DearestEvent {
   MemoryMoment activity = MemoryMoment::forward;  ///< forward or backward
-  bool loss = false;                       ///< head and MTP tensors are there
-  bool chunk_done = false;                 ///< the layers of one micro-batch and chunk are not (yet, or any more) there
-  Bytes transient, routed_transient;       ///< of the running operation
-  Bytes working_set, routed_working_set;   ///< tensors that recompute made again
+  bool loss = false;                              ///< head and MTP tensors are there
+  bool chunk_done = false;  ///< the layers of one micro-batch and chunk are not (yet, or any more) there
+  Bytes transient, routed_transient;      ///< of the running operation
+  Bytes working_set, routed_working_set;  ///< tensors that recompute made again
   Bytes embedding_gradient;
-  Bytes in_flight;                         ///< offloaded tensors on their way
-  Bytes compared;                          ///< the sum that made it the dearest
+  Bytes in_flight;  ///< offloaded tensors on their way
+  Bytes compared;   ///< the sum that made it the dearest
 };
 DearestEvent dearest_event(const StageInputs& in, MemoryMoment activity);
 
-/// What a full-iteration graph captures: the dearer of forward and backward, above the static part. 0 without one.
+/// What a full-iteration graph captures: the dearer of forward and backward, above the static part. 0 without
+/// one.
 Bytes eager_activations(const StageInputs& in);
 
 /// `bytes` at balanced routing -> what the imbalance adds to them.
@@ -101,25 +103,28 @@ void add_event(const StageInputs& in, const DearestEvent& event, Acc& acc) {
   if (event.loss) add_loss(in, acc);
   if (event.loss && in.mtp) routed += in.mtp->routed * in.mtp_depths;
   const bool forward = event.activity == MemoryMoment::forward;
-  acc.add(forward ? MemoryTerm::forward_buffers : MemoryTerm::backward_buffers, event.transient + event.in_flight);
+  acc.add(forward ? MemoryTerm::forward_buffers : MemoryTerm::backward_buffers,
+          event.transient + event.in_flight);
   acc.add(MemoryTerm::recompute_working_set, event.working_set);
   acc.add(MemoryTerm::embedding_gradient, event.embedding_gradient);
   acc.add(MemoryTerm::routing_imbalance, imbalance_bytes(routed, in.imbalance));
   acc.add(MemoryTerm::saved_head, in.deferred_head);
   acc.add(MemoryTerm::pipeline_buffers, in.pipeline_buffers);
-  acc.add(MemoryTerm::batch, in.small.resident_microbatches.value ? in.small.resident_microbatches : in.batch);
+  acc.add(MemoryTerm::batch,
+          in.small.resident_microbatches.value ? in.small.resident_microbatches : in.batch);
 }
 
 }  // namespace detail
 
-/// Adds every term of the stage at a moment. first_step is the peak of the first step's forward and backward: as later
-/// ones, before the optimizer's moments exist and before graphs are captured. No allocation.
+/// Adds every term of the stage at a moment. first_step is the peak of the first step's forward and backward:
+/// as later ones, before the optimizer's moments exist and before graphs are captured. No allocation.
 template <class Acc>
 void stage_memory(const StageInputs& in, MemoryMoment moment, Acc& acc) {
   add_static(in.state, moment, acc);
   add_small_terms(in.small, moment, acc);
   acc.add(MemoryTerm::graph_pool, graph_pool_bytes(in.graphs, moment, eager_activations(in)));
-  if (moment != MemoryMoment::forward && moment != MemoryMoment::backward && moment != MemoryMoment::first_step)
+  if (moment != MemoryMoment::forward && moment != MemoryMoment::backward &&
+      moment != MemoryMoment::first_step)
     return add_fsdp(in.fsdp, moment, acc);
   DearestEvent event = dearest_event(in, moment == MemoryMoment::backward ? moment : MemoryMoment::forward);
   if (moment == MemoryMoment::first_step) {
@@ -131,7 +136,10 @@ void stage_memory(const StageInputs& in, MemoryMoment moment, Acc& acc) {
 }
 
 /// The moment at which the stage holds the most (ties: the earlier of the enum), and how much.
-struct StagePeak { MemoryMoment moment = MemoryMoment::forward; Bytes allocated; };
+struct StagePeak {
+  MemoryMoment moment = MemoryMoment::forward;
+  Bytes allocated;
+};
 StagePeak stage_peak(const StageInputs& in);
 
 }  // namespace shardfit::memory

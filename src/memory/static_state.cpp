@@ -5,23 +5,27 @@
 #include <cmath>
 #include <numeric>
 
+// clang-format off
 // Computes:   weights, quantised copies, gradients, master weights and moments of one rank.
 // Formula:    elements x bytes, each divided by the ranks that share it:
-//                              weights   gradients  master, moments
-//               none           1         1          1
-//               optimizer      1         1          1/d   (contiguous buffers, padded; Megatron's distributed optimizer)
-//               optimizer_grads 1        1/d        1/d   (Megatron-FSDP)
-//               full           1/d       1/d        1/d   (Megatron-FSDP)
-//               full_torch     1/d       1/d        1/d   (FSDP2; outside Megatron the sharded weights are the master)
-//               layerwise      1         1          whole matrices a rank for Muon, 1/d for the rest
-//             d = dp*cp/instances for dense parameters, edp/instances for experts. Experts that are not split apart
-//             (ep = 1, etp = tp) have edp = dp*cp, so one rule serves both.
-// Source:     Megatron-LM core/distributed/param_and_grad_buffer.py, core/optimizer/distrib_optimizer.py, param_layout.py,
-//             layer_wise_optimizer.py, core/distributed/fsdp/src/megatron_fsdp/param_and_grad_buffer.py.
+//               sharding          weights   gradients   master, moments
+//               none              1         1           1
+//               optimizer         1         1           1/d   contiguous padded buffers
+//               optimizer_grads   1         1/d         1/d   Megatron-FSDP
+//               full              1/d       1/d         1/d   Megatron-FSDP
+//               full_torch        1/d       1/d         1/d   FSDP2; without Megatron the shards are the master
+//               layerwise         1         1           whole matrices a rank for Muon, 1/d for the rest
+//             d = dp*cp/instances for dense parameters, edp/instances for experts. Experts that are not
+//             split apart (ep = 1, etp = tp) have edp = dp*cp, so one rule serves both.
+// Source:     Megatron-LM core/distributed/param_and_grad_buffer.py, core/optimizer/distrib_optimizer.py,
+//             param_layout.py, layer_wise_optimizer.py,
+//             core/distributed/fsdp/src/megatron_fsdp/param_and_grad_buffer.py.
 // Valid when: the layout passes the rules.
-// Ignores:    where a buffer's buckets end. Each bucket and chunk pads by less than lcm(d, 128) elements, under 2 KB a
-//             bucket up to 128 ranks; the closed form pads once a class, the same in the sweep and in a full estimate.
+// Ignores:    where a buffer's buckets end. Each bucket and chunk pads by less than lcm(d, 128) elements,
+//             under 2 KB a bucket up to 128 ranks; the closed form pads once a class, the same in the sweep
+//             and in a full estimate.
 // Checked by: tests/memory/static_state_test.cpp, which walks the buffer parameter by parameter.
+// clang-format on
 
 namespace shardfit::memory {
 
@@ -31,16 +35,17 @@ namespace {
 /// core/optimizer/param_layout.py. Kind: read.
 constexpr std::int64_t kBucketAlignment = 128;
 
-/// Layer-wise optimizer: a shard may pass the average by 30 % if that lets the matrices pack. Source: Megatron-LM
-/// core/optimizer/layer_wise_optimizer.py. Kind: read.
+/// Layer-wise optimizer: a shard may pass the average by 30 % if that lets the matrices pack. Source:
+/// Megatron-LM core/optimizer/layer_wise_optimizer.py. Kind: read.
 constexpr double kLayerwiseSlack = 1.3;
 
 constexpr int kFp32Bytes = 4;
 /// A bf16 weight and a 2-byte remainder make an fp32 master weight. Source: Transformer Engine FusedAdam,
 /// store_param_remainders. Kind: read.
 constexpr int kRemainderBytes = 2;
-/// Bytes an element of Muon's largest matrix while it is orthogonalised: the fp32 update and two bf16 iterates, the
-/// Gram matrix among them. Source: Newton-Schulz iteration of Megatron-LM's Muon. Kind: assumed.
+/// Bytes an element of Muon's largest matrix while it is orthogonalised: the fp32 update and two bf16
+/// iterates, the Gram matrix among them. Source: Newton-Schulz iteration of Megatron-LM's Muon. Kind:
+/// assumed.
 constexpr int kOrthogonalizeBytes = 8;
 
 std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
@@ -48,7 +53,7 @@ std::int64_t ceil_to(std::int64_t a, std::int64_t multiple) { return ceil_div(a,
 
 /// Elements of one grid (dense or expert) and how the ranks split them.
 struct Grid {
-  std::int64_t low = 0, fp32 = 0, frozen = 0, gaps = 0;     ///< low: in the parameter dtype
+  std::int64_t low = 0, fp32 = 0, frozen = 0, gaps = 0;  ///< low: in the parameter dtype
   std::int64_t linear = 0, linear_trainable = 0;
   std::int64_t matrices = 0, largest = 0;
   int shards = 1;
@@ -56,23 +61,32 @@ struct Grid {
 
 Grid dense_grid(const StaticInputs& in) {
   const ParamCounts& p = in.params;
-  return {p.dense,        p.dense_fp32, p.frozen_dense, p.gaps_dense, p.linear_dense, p.linear_trainable_dense,
-          p.matrices - p.matrices_expert, p.largest_matrix, in.dense_shards};
+  return {p.dense,
+          p.dense_fp32,
+          p.frozen_dense,
+          p.gaps_dense,
+          p.linear_dense,
+          p.linear_trainable_dense,
+          p.matrices - p.matrices_expert,
+          p.largest_matrix,
+          in.dense_shards};
 }
 
 Grid expert_grid(const StaticInputs& in) {
   const ParamCounts& p = in.params;
-  return {p.expert,          p.expert_fp32,      p.frozen_expert,         p.gaps_expert, p.linear_expert,
-          p.linear_trainable_expert, p.matrices_expert, p.largest_matrix_expert, in.expert_shards};
+  return {p.expert,          p.expert_fp32,           p.frozen_expert,
+          p.gaps_expert,     p.linear_expert,         p.linear_trainable_expert,
+          p.matrices_expert, p.largest_matrix_expert, in.expert_shards};
 }
 
 /// Bytes an element of each kind of state.
 struct Widths {
   int weight = 2, gradient = 4;
-  int master = 4, master_quantized = 4;    ///< quantised weights have no bf16 form that a remainder could complete
+  int master = 4,
+      master_quantized = 4;  ///< quantised weights have no bf16 form that a remainder could complete
   int exp_avg = 4, exp_avg_sq = 4;
   int gradient_copy = 0;
-  bool muon = false;                       ///< matrices keep one moment only
+  bool muon = false;  ///< matrices keep one moment only
 };
 
 Widths widths(const StaticInputs& in) {
@@ -99,21 +113,27 @@ Widths widths(const StaticInputs& in) {
 }
 
 /// What a rank has of a class of `elements`: in the weight buffer, in the gradient buffer, in the optimizer.
-struct Share { std::int64_t weights = 0, gradients = 0, state = 0; };
+struct Share {
+  std::int64_t weights = 0, gradients = 0, state = 0;
+};
 
 Share share_of(Sharding sharding, std::int64_t elements, std::int64_t gaps, int shards) {
   const std::int64_t part = ceil_div(elements, shards);
   switch (sharding) {
-    case Sharding::none: return {elements, elements, elements};
+    case Sharding::none:
+      return {elements, elements, elements};
     case Sharding::optimizer:
     case Sharding::layerwise: {
       const BufferShare b = buffer_share(elements, gaps, shards);
       return {b.padded, b.padded, b.held};
     }
-    case Sharding::optimizer_grads: return {elements, part, part};
+    case Sharding::optimizer_grads:
+      return {elements, part, part};
     case Sharding::full:
-    case Sharding::full_torch: return {part, part, part};
-    case Sharding::count: break;
+    case Sharding::full_torch:
+      return {part, part, part};
+    case Sharding::count:
+      break;
   }
   return {};
 }
@@ -127,7 +147,8 @@ std::int64_t layerwise_shard(const Grid& g) {
   return std::max({g.largest, average, std::min(whole, slack)});
 }
 
-void add_master_and_moments(std::int64_t state, std::int64_t quantized_state, const Widths& w, StaticState& s) {
+void add_master_and_moments(std::int64_t state, std::int64_t quantized_state, const Widths& w,
+                            StaticState& s) {
   s.master_weights += Bytes((state - quantized_state) * w.master + quantized_state * w.master_quantized);
   s.exp_avg += Bytes(state * w.exp_avg);
   s.exp_avg_sq += Bytes(state * w.exp_avg_sq);
@@ -195,17 +216,24 @@ BufferShare buffer_share(std::int64_t elements, std::int64_t gaps, int shards) {
 }
 
 QuantizedForms quantized_forms(Precision precision, bool param_gather, GpuGeneration generation) {
-  // Row-wise and column-wise forms with their scales. Source: Transformer Engine pytorch/tensor/*.py. Kind: read.
-  constexpr double kBlockScales = 4.0 / (128 * 128), kMxScales = 1.0 / 32, kNvfp4Bytes = 0.5, kNvfp4Scales = 1.0 / 16;
+  // Row-wise and column-wise forms with their scales. Source: Transformer Engine pytorch/tensor/*.py. Kind:
+  // read.
+  constexpr double kBlockScales = 4.0 / (128 * 128), kMxScales = 1.0 / 32, kNvfp4Bytes = 0.5,
+                   kNvfp4Scales = 1.0 / 16;
   // Blackwell multiplies per-tensor fp8 operands of any layout, so it needs no transposed copy.
   const double per_tensor = generation == GpuGeneration::blackwell ? 1 : 2;
   switch (precision) {
     case Precision::fp8_delayed:
-    case Precision::fp8_tensorwise: return {!param_gather, per_tensor};
-    case Precision::fp8_blockwise: return {!param_gather, 2 * (1 + kBlockScales)};
-    case Precision::mxfp8: return {!param_gather, 2 * (1 + kMxScales)};
-    case Precision::nvfp4: return {!param_gather, 2 * (kNvfp4Bytes + kNvfp4Scales)};
-    default: return {true, 0};
+    case Precision::fp8_tensorwise:
+      return {!param_gather, per_tensor};
+    case Precision::fp8_blockwise:
+      return {!param_gather, 2 * (1 + kBlockScales)};
+    case Precision::mxfp8:
+      return {!param_gather, 2 * (1 + kMxScales)};
+    case Precision::nvfp4:
+      return {!param_gather, 2 * (kNvfp4Bytes + kNvfp4Scales)};
+    default:
+      return {true, 0};
   }
 }
 

@@ -12,38 +12,42 @@ namespace shardfit::memory {
 
 /// What decides weights, gradients and optimizer state of a rank.
 struct StaticInputs {
-  ParamCounts params;                      ///< summed over everything on the stage. The caller leaves layers that stay in
-                                           ///< bf16 (first_last_layers_bf16) out of the linear_* counts
+  ParamCounts params;  ///< summed over everything on the stage. The caller leaves layers that stay in
+                       ///< bf16 (first_last_layers_bf16) out of the linear_* counts
   Sharding sharding = Sharding::optimizer;
-  int dense_shards = 1;                    ///< dp*cp/instances
-  int expert_shards = 1;                   ///< edp/instances, at least 1. With ep = 1 and etp = tp it equals dense_shards
+  int dense_shards = 1;   ///< dp*cp/instances
+  int expert_shards = 1;  ///< edp/instances, at least 1. With ep = 1 and etp = tp it equals dense_shards
   Precision precision = Precision::bf16;
   bool fp8_param_gather = false;
   GpuGeneration generation = GpuGeneration::hopper;
   OptimizerSpec optimizer;
-  double optimizer_offload = 0;            ///< fraction of master weights and moments in host memory
+  double optimizer_offload = 0;  ///< fraction of master weights and moments in host memory
   Framework framework = Framework::megatron;
-  int tp = 1;                              ///< Muon gathers a matrix over tp to orthogonalise it
+  int tp = 1;  ///< Muon gathers a matrix over tp to orthogonalise it
 };
 
 /// Bytes of one rank.
 struct StaticState {
   Bytes weights, quantized_weights, gradients, master_weights, exp_avg, exp_avg_sq;
-  Bytes gradient_copy_fp32;                ///< made in the optimizer step, kept until gradients are zeroed
-  Bytes optimizer_step;                    ///< while the optimizer runs only
-  Bytes on_host;                           ///< what optimizer offload moved away
+  Bytes gradient_copy_fp32;  ///< made in the optimizer step, kept until gradients are zeroed
+  Bytes optimizer_step;      ///< while the optimizer runs only
+  Bytes on_host;             ///< what optimizer offload moved away
 };
 StaticState static_state(const StaticInputs& in);
 
-/// Elements that one rank of `shards` holds of a distributed-optimizer buffer, and the padded length of the buffer.
-struct BufferShare { std::int64_t padded = 0, held = 0; };
-/// `elements` real ones and `gaps` lost to alignment, in one buffer whose end is a multiple of lcm(shards, 128).
+/// Elements that one rank of `shards` holds of a distributed-optimizer buffer, and the padded length of the
+/// buffer.
+struct BufferShare {
+  std::int64_t padded = 0, held = 0;
+};
+/// `elements` real ones and `gaps` lost to alignment, in one buffer whose end is a multiple of lcm(shards,
+/// 128).
 BufferShare buffer_share(std::int64_t elements, std::int64_t gaps, int shards);
 
 /// Bytes of one linear weight element in the forms that a quantised run keeps.
 struct QuantizedForms {
-  bool keeps_bf16 = true;                  ///< the bf16 weight stays beside them
-  double bytes = 0;                        ///< of all quantised forms together, scales included
+  bool keeps_bf16 = true;  ///< the bf16 weight stays beside them
+  double bytes = 0;        ///< of all quantised forms together, scales included
 };
 QuantizedForms quantized_forms(Precision precision, bool param_gather, GpuGeneration generation);
 

@@ -14,10 +14,10 @@ namespace shardfit::memory {
 
 namespace {
 
-/// One sigma, relative. Source: residuals of the measured runs (golden values and B200 ranks): state median 0.6 %, of toy
-/// models, below 0.2 % above 4 GiB; dense activations p90 1.3 %; MoE p90 3.9 % of the peak; reserved over allocated 1.007
-/// to 1.093 around 1.038, i.e. 0.02 of the allocated bytes on 0.04 to 0.10 of reserve. Kind: measured; fsdp, graphs,
-/// moments and outside: assumed.
+/// One sigma, relative. Source: residuals of the measured runs (golden values and B200 ranks): state median
+/// 0.6 %, of toy models, below 0.2 % above 4 GiB; dense activations p90 1.3 %; MoE p90 3.9 % of the peak;
+/// reserved over allocated 1.007 to 1.093 around 1.038, i.e. 0.02 of the allocated bytes on 0.04 to 0.10 of
+/// reserve. Kind: measured; fsdp, graphs, moments and outside: assumed.
 constexpr double kState = 0.004, kSmall = 0.15, kSaved = 0.02, kRouted = 0.5, kMoment = 0.15, kFsdp = 0.3,
                  kGraphs = 0.5, kReserve = 0.6, kOutside = 0.35;
 
@@ -38,16 +38,26 @@ TermClass class_of(MemoryTerm term) {
 
 double relative_band(TermClass c) {
   switch (c) {
-    case TermClass::state: return kState;
-    case TermClass::small: return kSmall;
-    case TermClass::saved: return kSaved;
-    case TermClass::routed: return kRouted;
-    case TermClass::moment: return kMoment;
-    case TermClass::fsdp: return kFsdp;
-    case TermClass::graphs: return kGraphs;
-    case TermClass::reserve: return kReserve;
-    case TermClass::outside: return kOutside;
-    case TermClass::count: break;
+    case TermClass::state:
+      return kState;
+    case TermClass::small:
+      return kSmall;
+    case TermClass::saved:
+      return kSaved;
+    case TermClass::routed:
+      return kRouted;
+    case TermClass::moment:
+      return kMoment;
+    case TermClass::fsdp:
+      return kFsdp;
+    case TermClass::graphs:
+      return kGraphs;
+    case TermClass::reserve:
+      return kReserve;
+    case TermClass::outside:
+      return kOutside;
+    case TermClass::count:
+      break;
   }
   return 0;
 }
