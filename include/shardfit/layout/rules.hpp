@@ -4,9 +4,11 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
+#include "shardfit/layout/job_facts.hpp"
 #include "shardfit/spec/scenario.hpp"
 
 namespace shardfit {
@@ -40,6 +42,9 @@ std::span<const RuleInfo> rules();
 /// The first rule that the layout breaks, cheapest rules first; no allocation.
 std::optional<Violation> first_violation(const Job& job, const Layout& layout);
 
+/// The same with facts taken once: for sweeps.
+std::optional<Violation> first_violation(const JobFacts& facts, const Layout& layout);
+
 /// Every rule that the layout breaks.
 std::vector<Violation> all_violations(const Job& job, const Layout& layout);
 
@@ -47,5 +52,16 @@ std::vector<Violation> all_violations(const Job& job, const Layout& layout);
 /// axis cures it. For "try 2 or 4".
 struct Cure { std::string_view axis; std::vector<int> values; };
 Cure nearest_cure(const Job& job, const Layout& layout, const Violation& violation, int most = 3);
+
+/// Something that the stack changes or leaves out by itself, with at most a line in its log. Not a refusal: a warning.
+struct Alteration {
+  std::string_view code, what, pointer;
+};
+std::vector<Alteration> alterations(const Job& job, const Layout& layout);
+std::vector<Alteration> all_alterations();
+
+/// docs/rules.md: every rule, and every known validity condition of the stacks with the rules that hold it or the reason
+/// why it is left out.
+std::string rules_markdown();
 
 }  // namespace shardfit

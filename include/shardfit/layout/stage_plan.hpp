@@ -38,4 +38,8 @@ struct StagePlan {
 /// "Et*2|(tt|)*2tL" -> {"Ett", "tt", "tt", "tL"}. Nothing if the text is malformed (`why` says how).
 std::optional<std::vector<std::string>> expand_layout_string(const std::string& text, std::string* why = nullptr);
 
+/// The vpp that a layout string or a hybrid pattern with bars sets by its number of parts; 0: the split sets none, or pp
+/// does not divide its parts. Readers of files fill `Layout::vpp` with it where a run states no vpp.
+int implied_vpp(const PipelineSplit& split, int pp);
+
 }  // namespace shardfit

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+// Number formats of GEMMs and parameters.
+#include "layout/rules/rule.hpp"
+
+namespace shardfit::layout {
+namespace {
+
+/// Layers kept in bf16 at each end by default. Source: Megatron-LM core/transformer/transformer_config.py,
+/// num_layers_at_start_in_bf16 and num_layers_at_end_in_bf16.
+constexpr int kBf16LayersAtAnEnd = 1;
+
+constexpr Rule kRules[] = {
+    {{"fp8_params_need_fp8", "precision", "fp8 parameter gather needs an fp8 or fp4 precision", "quantised", "needed",
+      RuleSource::megatron_core, "Megatron-LM core/transformer/transformer_config.py:__post_init__"},
+     RuleScope::megatron,
+     {},
+     [](const Case& c) {
+       return c.training().fp8_param_gather ? equals(is_quantized(c.training().precision), 1) : kPass;
+     }},
+    {{"fp8_params_need_sharding", "precision", "fp8 parameter gather needs a distributed optimizer or FSDP",
+      "sharded", "needed", RuleSource::megatron_lm_arguments, "Megatron-LM training/arguments.py:validate_args"},
+     RuleScope::megatron_lm,
+     {},
+     [](const Case& c) {
+       return c.training().fp8_param_gather ? equals(c.layout.sharding != Sharding::none, 1) : kPass;
+     }},
+    {{"bf16_ends_delayed", "precision", "first and last layers in bf16 exclude fp8 with delayed scaling",
+      "delayed scaling", "allowed", RuleSource::megatron_core,
+      "Megatron-LM core/transformer/transformer_config.py:__post_init__"},
+     RuleScope::megatron,
+     {},
+     [](const Case& c) {
+       return none_of(c.training().first_last_layers_bf16, c.training().precision == Precision::fp8_delayed);
+     }},
+    {{"bf16_ends_fit_stage", "precision", "the bf16 layers at an end are no more than the layers of a stage",
+      "layers at an end", "layers of a stage", RuleSource::megatron_core,
+      "Megatron-LM core/transformer/transformer_config.py:__post_init__"},
+     RuleScope::megatron,
+     {Axis::pp},
+     [](const Case& c) {
+       const Precision p = c.training().precision;
+       const bool fp8 = is_quantized(p) && p != Precision::nvfp4;
+       return c.training().first_last_layers_bf16 && fp8 ? at_most(kBf16LayersAtAnEnd, c.job.layers / c.layout.pp)
+                                                         : kPass;
+     }},
+    {{"precision_on_gpu", "precision", "the GPU has tensor cores for the precision", "TFLOP/s of the kind", "least",
+      RuleSource::shardfit, "hardware/*.json, peak_tflops"},
+     RuleScope::everywhere,
+     {},
+     [](const Case& c) {
+       const GpuSpec& gpu = c.job.job->hardware.gpu;
+       if (gpu.peak_tflops[Math::bf16].value <= 0) return kPass;   // no peaks stated: nothing to compare with
+       return at_least(std::int64_t(gpu.peak_tflops[math_of(c.training().precision)].value), 1);
+     }},
+};
+
+}  // namespace
+
+std::span<const Rule> precision_rules() { return kRules; }
+
+}  // namespace shardfit::layout
