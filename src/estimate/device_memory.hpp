@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "estimate/stages.hpp"
+
+namespace shardfit::estimate {
+
+/// The fullest rank of a layout: device use, outside torch included.
+struct DevicePeak {
+  Bytes need;
+  int stage = 0;
+  MemoryMoment moment = MemoryMoment::forward;
+};
+
+/// Looks at every stage and moment, keeping sums only. Stages whose chunks equal their predecessor's hold fewer live
+/// micro-batches and are passed over: they cannot be fuller.
+DevicePeak device_peak(const Problem& problem, Evaluation& e, const Layout& layout, const GridSizes& grid);
+
+/// The same with a ledger for every stage and moment.
+std::vector<StageMemory> memory_ledgers(const Problem& problem, Evaluation& e, const Layout& layout, const GridSizes& grid);
+
+/// What torch may have: the device's total less nothing (context and NCCL are counted as use).
+Bytes usable_memory(const Job& job);
+
+Verdict verdict(const Job& job, const std::vector<StageMemory>& memory);
+
+/// Host bytes per GPU of the fullest rank: offloaded optimizer state and activations.
+Bytes host_memory(const Problem& problem, Evaluation& e, const Layout& layout, const GridSizes& grid);
+
+}  // namespace shardfit::estimate

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "shardfit/estimate/estimator.hpp"
+
+#include "compute/model_flops.hpp"
+#include "estimate/device_memory.hpp"
+#include "estimate/problem.hpp"
+#include "estimate/step.hpp"
+#include "estimate/throughput.hpp"
+#include "estimate/views.hpp"
+
+namespace shardfit {
+
+struct Estimator::Workspace::Data {
+  std::optional<estimate::Evaluation> evaluation;
+};
+
+Estimator::Workspace::Workspace() : data(std::make_unique<Data>()) {}
+Estimator::Workspace::~Workspace() = default;
+Estimator::Workspace::Workspace(Workspace&&) noexcept = default;
+
+Estimator::Estimator(Job job) : problem_(std::make_unique<const Problem>(std::move(job))) {}
+Estimator::~Estimator() = default;
+Estimator::Estimator(Estimator&&) noexcept = default;
+
+const Job& Estimator::job() const { return problem_->job; }
+
+Quick Estimator::quick(const Layout& layout, Workspace& workspace) const {
+  if (!workspace.data->evaluation) workspace.data->evaluation.emplace(*problem_);
+  estimate::Evaluation& e = *workspace.data->evaluation;
+  const GridSizes grid = grid_sizes(layout, problem_->job.gpus, problem_->job.training.global_batch_size);
+  e.parts.prepare(layout, grid);
+  Quick quick;
+  if (!make_stage_plan(problem_->job, layout, e.plan)) return quick;  // the rules let only plannable layouts through
+
+  const estimate::DevicePeak peak = estimate::device_peak(*problem_, e, layout, grid);
+  quick.peak = peak.need;
+  quick.peak_stage = peak.stage;
+  quick.peak_moment = peak.moment;
+  quick.fits = peak.need <= estimate::usable_memory(problem_->job);
+
+  const estimate::StepAccount step = estimate::step_account(*problem_, e, layout, grid);
+  quick.step_time_s = step.ledger.total().value;
+  quick.tokens_per_s_per_gpu = estimate::tokens_per_s_per_gpu(problem_->job, quick.step_time_s);
+  for (std::size_t t = 0; t < kCount<TimeTerm>; ++t)
+    if (step.ledger.rows[TimeTerm(t)] > step.ledger.rows[quick.bottleneck]) quick.bottleneck = TimeTerm(t);
+  return quick;
+}
+
+Estimate Estimator::evaluate(const Layout& layout) const {
+  const Job& job = problem_->job;
+  estimate::Evaluation e(*problem_);
+  Estimate out;
+  out.layout = layout;
+  out.layout_id = layout_id(layout);
+  out.grid = grid_sizes(layout, job.gpus, job.training.global_batch_size);
+  e.parts.prepare(layout, out.grid);
+  if (!make_stage_plan(job, layout, e.plan)) return out;
+  out.plan = e.plan;
+
+  out.memory = estimate::memory_ledgers(*problem_, e, layout, out.grid);
+  out.verdict = estimate::verdict(job, out.memory);
+  out.host_memory = estimate::host_memory(*problem_, e, layout, out.grid);
+
+  const estimate::StepAccount step = estimate::step_account(*problem_, e, layout, out.grid);
+  out.time = step.ledger;
+  out.step_time_s = step.ledger.total().value;
+  estimate::set_throughput(job, e.parts.vision_batch(), layout, out);
+  out.stages = estimate::stage_times(*problem_, e, layout, out.grid);
+  out.tensors = estimate::tensor_rows(*problem_, e, layout, out.grid);
+  out.modules = estimate::module_rows(*problem_, e, layout);
+  out.traffic = estimate::traffic_rows(*problem_, e, layout, out.grid);
+  estimate::set_band(*problem_, e, layout, out);
+  estimate::set_remarks(*problem_, layout, out);
+  return out;
+}
+
+}  // namespace shardfit

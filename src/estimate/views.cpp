@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "estimate/views.hpp"
+
+#include <algorithm>
+
+#include "estimate/gradient_traffic.hpp"
+#include "estimate/stage_load.hpp"
+#include "estimate/step.hpp"
+
+namespace shardfit::estimate {
+namespace {
+
+std::string_view hides_name(block::Hides h) {
+  switch (h) {
+    case block::Hides::gemm: return "gemm";
+    case block::Hides::attention: return "attention";
+    case block::Hides::expert_overlap: return "expert overlap";
+    default: return "nothing";
+  }
+}
+
+/// What bounds one call: the slower of what NVLink and the NIC carry, or latency where both are short of half the time.
+std::string_view bound_of(const comm::SentBytes& sent, const topology::GroupLinks& links, double seconds) {
+  const double nvlink = links.nvlink.value > 0 ? sent.nvlink / links.nvlink.value : 0;
+  const double network = links.network.value > 0 ? sent.network / links.network.value : 0;
+  if (std::max(nvlink, network) < seconds / 2) return "latency";
+  return network > nvlink ? "network" : "nvlink";
+}
+
+TrafficRow traffic_row(const char* what, std::string_view phase, int stage, const block::Traffic& call, double calls,
+                       const topology::GroupLinks& links, const comm::Network& network) {
+  const comm::SentBytes sent = comm::sent_bytes(call, links, network);
+  const bool dispatch = call.kind == block::CollectiveKind::dispatch || call.kind == block::CollectiveKind::combine;
+  const double once = dispatch ? comm::dispatch_time(call, links, network)
+                               : comm::collective_time(call.kind, call.bytes, links, network);
+  TrafficRow row;
+  row.group = name_of(call.group);
+  row.collective = name_of(call.kind);
+  row.phase = phase;
+  row.what = what;
+  row.stage = stage;
+  row.calls_per_step = calls;
+  row.payload_bytes = call.bytes;
+  row.nvlink_bytes_per_step = sent.nvlink * calls;
+  row.network_bytes_per_step = sent.network * calls;
+  row.busy_s = once * calls;
+  row.hides_behind = hides_name(call.hides);
+  row.bound_by = bound_of(sent, links, once);
+  return row;
+}
+
+void add_part_traffic(const Problem& problem, const Evaluation& e, const Layout& layout, int stage, const Part& part,
+                      double copies, double microbatches, std::vector<TrafficRow>& rows) {
+  (void)problem;
+  const auto add = [&](const block::Op& op, const block::Work& work, std::string_view phase) {
+    for (const block::Traffic& call : work.traffic) {
+      const topology::GroupLinks& links = e.parts.links()[call.group];
+      if (links.size <= 1) continue;
+      rows.push_back(traffic_row(op.name, phase, stage, call, call.calls * copies * microbatches, links, e.parts.network()));
+    }
+  };
+  const Recompute& recompute = layout.recompute;
+  for (const block::Op& op : part.ops) {
+    add(op, op.forward, "forward");
+    add(op, op.backward, "backward");
+    if (recompute.granularity == RecomputeGranularity::selective && op.recomputed_by.intersects(recompute.modules))
+      add(op, op.forward, "recompute");
+    if (recompute.granularity == RecomputeGranularity::full && recompute.method == RecomputeMethod::uniform &&
+        op.view != block::View::embedding && op.view != block::View::head)
+      add(op, op.forward, "recompute");
+  }
+}
+
+}  // namespace
+
+std::vector<StageTime> stage_times(const Problem& problem, Evaluation& e, const Layout& layout, const GridSizes& grid) {
+  std::vector<StageTime> times;
+  for (int stage = 0; stage < layout.pp; ++stage) {
+    const StageLoad load = stage_load(problem, e, layout, grid, stage);
+    times.push_back({stage, load.forward_s, load.backward_s, load.forward.host, load.backward.host + load.rerun.host});
+  }
+  return times;
+}
+
+std::vector<TensorRow> tensor_rows(const Problem& problem, Evaluation& e, const Layout& layout, const GridSizes& grid) {
+  std::vector<TensorRow> rows;
+  const bool selective = layout.recompute.granularity == RecomputeGranularity::selective;
+  for (int stage = 0; stage < layout.pp; ++stage) {
+    const memory::StageInputs in = stage_inputs(problem, e, layout, grid, stage);
+    for (int k = 0; k < problem.layers.size(); ++k) {
+      const Part& part = e.parts.kind(k);
+      for (const memory::LiveLayers& live : in.layers) {
+        if (live.profile != &part.plain) continue;
+        for (const block::Op& op : part.ops)
+          for (const block::Saved& s : op.saved)
+            if (!(selective && s.dropped_by.intersects(layout.recompute.modules)) && s.bytes.value)
+              rows.push_back({op.name, s.name, memory::saved_term(op.view), stage, int(live.live), s.bytes});
+      }
+      for (const memory::LiveLayers& live : in.layers)
+        if (live.profile == &part.checkpointed && &part.checkpointed != &part.plain)
+          rows.push_back({"checkpoint", "block input", MemoryTerm::saved_checkpoints, stage, int(live.live),
+                          live.profile->saved_total()});
+    }
+  }
+  return rows;
+}
+
+std::vector<ModuleRow> module_rows(const Problem& problem, const Evaluation& e, const Layout& layout) {
+  std::vector<ModuleRow> rows;
+  const double slowdown = problem.job.time[Coefficient::overlap_slowdown];
+  for (int stage = 0; stage < layout.pp; ++stage) {
+    EnumArray<block::View, ModuleRow> by_view{};
+    for_each_part(problem, e.parts, e.plan, stage, [&](const Part& part, int copies) {
+      for (std::size_t i = 0; i < part.ops.size(); ++i) {
+        const block::Op& op = part.ops[i];
+        const TimedOp& timed = part.timed[i];
+        ModuleRow& row = by_view[op.view];
+        const auto seconds = [&](const compute::WorkTime& w, const comm::TrafficTime& t) {
+          return w.gemm + w.experts + w.attention + w.scan + w.memory + w.permute + w.quantize + w.serial + t.tp + t.ep +
+                 t.cp + (t.tp_hidden + t.cp_hidden) * slowdown;
+        };
+        row.layers += i == 0 || part.ops[i - 1].view != op.view ? copies : 0;
+        row.forward_s += copies * seconds(timed.forward, timed.forward_traffic);
+        row.backward_s += copies * seconds(timed.backward, timed.backward_traffic);
+        for (const block::Saved& s : op.saved) row.saved += s.bytes * copies;
+        for (const block::Weight& w : op.weights) row.parameters += w.elements() * copies;
+      }
+    });
+    for (std::size_t v = 0; v < kCount<block::View>; ++v) {
+      ModuleRow& row = by_view[block::View(v)];
+      if (row.layers == 0) continue;
+      row.module = name_of(block::View(v));
+      row.stage = stage;
+      rows.push_back(row);
+    }
+  }
+  return rows;
+}
+
+std::vector<TrafficRow> traffic_rows(const Problem& problem, Evaluation& e, const Layout& layout, const GridSizes& grid) {
+  std::vector<TrafficRow> rows;
+  const double m = grid.microbatches;
+  for (int stage = 0; stage < layout.pp; ++stage) {
+    for_each_part(problem, e.parts, e.plan, stage, [&](const Part& part, int copies) {
+      add_part_traffic(problem, e, layout, stage, part, copies, m, rows);
+    });
+    const block::Shapes& s = e.parts.shapes();
+    const topology::GroupLinks pp = e.parts.links_of({layout.pp, problem.job.gpus / layout.pp});
+    const auto boundary = [&](const char* what, std::string_view phase, bool sends) {
+      if (!sends) return;
+      const block::Traffic call{.name = what, .group = block::Group::pp, .kind = block::CollectiveKind::send_recv,
+                                .bytes = double(s.stream_tokens * s.hidden * s.e)};
+      rows.push_back(traffic_row(what, phase, stage, call, m * layout.vpp, pp, e.parts.network()));
+    };
+    boundary("activations to the next stage", "forward", layout.pp > 1 && (stage + 1 < layout.pp || layout.vpp > 1));
+    boundary("gradients to the previous stage", "backward", layout.pp > 1 && (stage > 0 || layout.vpp > 1));
+    for_each_data_parallel_call(problem, e, layout, grid, stage, [&](const DataParallelCall& call) {
+      block::Traffic t{.name = call.what, .group = call.group, .kind = call.kind, .bytes = call.bytes};
+      TrafficRow row = traffic_row(call.what, "step", stage, t, call.calls, e.parts.links_of(call.shape), e.parts.network());
+      row.hides_behind = call.gradient ? "backward" : "forward";
+      rows.push_back(row);
+    });
+  }
+  return rows;
+}
+
+void set_band(const Problem& problem, const Evaluation& e, const Layout&, Estimate& out) {
+  // One sigma, from the errors of runs that were left out of the fit (step-time study).
+  constexpr double kKnown = 0.05, kHostOrNetwork = 0.10, kNewBlock = 0.15;
+  out.time_band = kKnown;
+  out.band_reason = "known blocks on a measured GPU";
+  const Seconds host = out.time.rows[TimeTerm::host];
+  const bool host_bound = host.value > 0.05 * out.step_time_s;
+  const bool crosses = e.parts.links()[block::Group::tp_ep].domains > 1;
+  if (host_bound) out.time_band = kHostOrNetwork, out.band_reason = "the host decides a part of the step";
+  if (crosses) out.time_band = kHostOrNetwork, out.band_reason = "expert traffic crosses NVLink domains";
+  bool new_block = problem.vision;
+  for (const MixerSpec& m : problem.job.model.text.mixers) new_block |= std::holds_alternative<CompressedMqaSpec>(m.kind);
+  if (new_block) {
+    out.time_band = kNewBlock;
+    out.band_reason = problem.vision ? "few measured runs with a vision tower" : "no measured run has this attention";
+  }
+}
+
+void set_remarks(const Problem& problem, const Layout& layout, Estimate& out) {
+  const Job& job = problem.job;
+  if (layout.overlap.delay_wgrad)
+    out.unmodelled.push_back("delayed weight gradients: no effect on time beyond expert overlap is modelled");
+  if (job.stack.moe_shared_expert_overlap)
+    out.unmodelled.push_back("shared-expert overlap: counted as running in line");
+  if (job.stack.nccl_user_buffers) out.unmodelled.push_back("NCCL user buffers: no effect on time or memory is modelled");
+  if (job.training.optimizer.kind == OptimizerKind::muon)
+    out.unmodelled.push_back("Muon's orthogonalisation: its matrix work is not in the step time");
+  if (layout.dispatcher_sms > 0 && problem.has_moe && layout.ep * layout.etp > 1)
+    out.unmodelled.push_back("SMs taken from compute by the dispatcher");
+  for (const std::string& text : alterations(job, layout)) out.warnings.push_back(text);
+}
+
+}  // namespace shardfit::estimate

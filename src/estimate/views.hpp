@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "estimate/stages.hpp"
+
+namespace shardfit::estimate {
+
+// The rows of a full estimate. Each view reads the same parts as the totals do.
+
+std::vector<StageTime> stage_times(const Problem& problem, Evaluation& e, const Layout& layout, const GridSizes& grid);
+std::vector<TensorRow> tensor_rows(const Problem& problem, Evaluation& e, const Layout& layout, const GridSizes& grid);
+std::vector<ModuleRow> module_rows(const Problem& problem, const Evaluation& e, const Layout& layout);
+std::vector<TrafficRow> traffic_rows(const Problem& problem, Evaluation& e, const Layout& layout, const GridSizes& grid);
+
+/// The error band of the step time: 5 % on measured GPUs and known blocks, 10 % where the host or links across domains
+/// decide, 15 % with blocks that no measured run has. Source: leave-one-out errors of the step-time study.
+void set_band(const Problem& problem, const Evaluation& e, const Layout& layout, Estimate& out);
+
+/// What the model leaves out of this layout, and what the stack would silently change.
+void set_remarks(const Problem& problem, const Layout& layout, Estimate& out);
+
+}  // namespace shardfit::estimate

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "validation/effects.hpp"
+
+#include <cmath>
+#include <map>
+
+namespace shardfit::validation {
+namespace {
+
+constexpr double kNoChange = 0.05;        // a pair below its noise should be predicted below this
+constexpr double kSizeTolerance = 1.0 / 3;
+
+struct Found { const MeasuredRun* run; const Row* row; };
+
+std::optional<double> predicted_change(const MeasuredEffect& effect, const Found& a, const Found& b) {
+  if (!a.row->estimate || !b.row->estimate) return std::nullopt;
+  const Estimate &ea = *a.row->estimate, &eb = *b.row->estimate;
+  const auto per_token = [](const Found& f, const Estimate& e) {
+    const TrainingSpec& t = f.run->scenario.job.training;
+    return e.step_time_s * f.run->scenario.job.gpus / (double(t.global_batch_size) * t.sequence_length);
+  };
+  if (effect.quantity == "step_time_per_token") return per_token(b, eb) / per_token(a, ea);
+  if (effect.quantity == "tflops_per_gpu") return eb.model_tflops_per_gpu / ea.model_tflops_per_gpu;
+  if (effect.quantity == "peak_memory") {
+    const auto peak = [](const Estimate& e) {
+      Bytes most;
+      for (const StageMemory& s : e.memory) most = std::max(most, s.ledger.allocated());
+      return double(most.value) / kGB;
+    };
+    return effect.unit == "GB" ? peak(eb) - peak(ea) : peak(eb) / peak(ea);
+  }
+  return std::nullopt;
+}
+
+void judge(EffectRow& row) {
+  const bool ratio = row.unit.empty();
+  const double measured = ratio ? std::log(*row.measured) : *row.measured;
+  const double predicted = ratio ? std::log(*row.predicted) : *row.predicted;
+  const double noise = ratio ? std::log1p(row.noise) : row.noise;
+  row.above_noise = std::abs(measured) > noise;
+  row.sign_right = (measured > 0) == (predicted > 0);
+  row.size_right = row.sign_right && std::abs(predicted - measured) <= kSizeTolerance * std::abs(measured);
+  row.no_change_right = !row.above_noise && (ratio ? std::abs(predicted) < std::log1p(kNoChange) : std::abs(predicted) <= noise);
+}
+
+void count(const EffectRow& row, EffectSummary& s) {
+  ++s.pairs;
+  if (!row.predicted || !row.measured) return;
+  ++s.predicted;
+  if (!row.clean) return;
+  if (row.above_noise) {
+    ++s.clean_above_noise;
+    s.sign_right += row.sign_right;
+    s.size_right += row.size_right;
+  } else {
+    ++s.no_change;
+    s.no_change_right += row.no_change_right;
+  }
+}
+
+}  // namespace
+
+Effects score_effects(const std::vector<MeasuredEffect>& effects, const std::vector<MeasuredRun>& runs,
+                      const std::vector<Row>& rows) {
+  std::map<std::string, Found> by_id;
+  for (std::size_t i = 0; i < rows.size(); ++i) by_id[rows[i].id] = {&runs[i], &rows[i]};
+  Effects out;
+  for (const MeasuredEffect& effect : effects) {
+    EffectRow row{.id = effect.id, .kind = effect.kind, .quantity = effect.quantity, .unit = effect.unit,
+                  .clean = effect.clean, .measured = effect.measured, .noise = effect.noise};
+    const auto a = by_id.find(effect.a), b = by_id.find(effect.b);
+    if (a == by_id.end() || b == by_id.end()) {
+      row.reason = "run not among the files given: " + (a == by_id.end() ? effect.a : effect.b);
+    } else {
+      row.predicted = predicted_change(effect, a->second, b->second);
+      if (!row.predicted) {
+        const Row& lacking = *(a->second.row->estimate ? b : a)->second.row;
+        row.reason = lacking.reason.empty() ? "no prediction of " + effect.quantity : lacking.id + ": " + lacking.reason;
+      }
+    }
+    if (row.predicted && row.measured) judge(row);
+    count(row, out.summary);
+    out.rows.push_back(std::move(row));
+  }
+  return out;
+}
+
+}  // namespace shardfit::validation

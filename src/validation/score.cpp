@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "validation/score.hpp"
+
+#include <algorithm>
+#include <exception>
+
+namespace shardfit::validation {
+namespace {
+
+const MemoryLedger& ledger_of(const Estimate& e, int stage, MemoryMoment moment) {
+  const auto at = std::find_if(e.memory.begin(), e.memory.end(),
+                               [&](const StageMemory& s) { return s.stage == stage && s.moment == moment; });
+  return at->ledger;
+}
+
+Bytes reserved(const MemoryLedger& l) { return l.allocated() + l[MemoryTerm::allocator_reserve]; }
+
+/// The largest over stages and moments of what `read` says of a ledger.
+template <class F>
+Bytes largest(const Estimate& e, F read) {
+  Bytes most;
+  for (const StageMemory& s : e.memory) most = std::max(most, read(s.ledger));
+  return most;
+}
+
+/// The first step's peak: its forward and backward before moments exist, and the state it ends with.
+Bytes first_step_peak(const Estimate& e, int stage) {
+  return std::max({ledger_of(e, stage, MemoryMoment::first_step).allocated(),
+                   ledger_of(e, stage, MemoryMoment::optimizer_step).allocated(),
+                   ledger_of(e, stage, MemoryMoment::between_steps).allocated()});
+}
+
+bool mentions(const std::string& text, const char* word) { return text.find(word) != std::string::npos; }
+
+/// What a report's "peak GiB" counts, as far as its own words tell.
+Bytes reported_peak(const Estimate& e, const std::string& kind) {
+  if (mentions(kind, "reserved")) return largest(e, reserved);
+  if (mentions(kind, "alloc")) return largest(e, [](const MemoryLedger& l) { return l.allocated(); });
+  return largest(e, [](const MemoryLedger& l) { return l.total(); });
+}
+
+std::optional<double> predicted(const MeasuredRun& run, const Estimate& e, const std::string& name) {
+  const int last = e.layout.pp - 1;
+  const auto allocated = [](const MemoryLedger& l) { return l.allocated(); };
+  if (name == "static_allocated_bytes") return double(ledger_of(e, last, MemoryMoment::between_steps).allocated().value);
+  if (name == "peak_allocated_bytes") return double(allocated_peak(e, last).allocated.value);
+  if (name == "peak_allocated_first_step_bytes") return double(first_step_peak(e, last).value);
+  if (name == "peak_allocated_second_logged_step_bytes") {
+    const AllocatedPeak peak = allocated_peak(e, last);
+    return double((peak.allocated - peak.imbalance).value);
+  }
+  if (name == "peak_allocated_gb") return double(largest(e, allocated).value) / kGB;
+  if (name == "peak_gib") return in_gib(reported_peak(e, run.peak_kind));
+  if (name == "reserved_gib") return in_gib(largest(e, reserved));
+  if (name == "step_time_s" && !run.global_batch_assumed) return e.step_time_s;
+  if (name == "tokens_per_s_per_gpu" && !run.global_batch_assumed) return e.tokens_per_s_per_gpu;
+  if (name == "tflops_per_gpu" && !run.global_batch_assumed) return e.model_tflops_per_gpu;
+  return std::nullopt;
+}
+
+void score_quantities(const MeasuredRun& run, const Estimate& e, Row& row) {
+  for (const auto& [name, measured] : run.quantities)
+    if (const auto value = predicted(run, e, name); value && measured > 0) row.scores.push_back({name, measured, *value});
+  for (const auto& [name, by_rank] : run.by_rank) {
+    if (by_rank.empty()) continue;
+    const double measured = *std::max_element(by_rank.begin(), by_rank.end());
+    const Bytes most = name == "peak_reserved_mib_by_rank"
+                           ? largest(e, reserved)
+                           : largest(e, [](const MemoryLedger& l) { return l.allocated(); });
+    row.scores.push_back({name, measured, in_mib(most)});
+  }
+}
+
+std::string joined(const std::vector<std::string>& texts) {
+  std::string all;
+  for (const std::string& t : texts) all += (all.empty() ? "" : "; ") + t;
+  return all;
+}
+
+std::string words_of_violation(const Violation& v) {
+  const RuleInfo& rule = rules()[std::size_t(v.rule)];
+  return std::string(rule.code) + ": " + std::string(rule.condition) + " (" + std::to_string(v.got) + " against " +
+         std::to_string(v.need) + ")";
+}
+
+}  // namespace
+
+AllocatedPeak allocated_peak(const Estimate& e, int stage) {
+  AllocatedPeak peak;
+  for (const StageMemory& s : e.memory)
+    if (s.stage == stage && s.ledger.allocated() > peak.allocated)
+      peak = {s.ledger.allocated(), s.ledger[MemoryTerm::routing_imbalance]};
+  return peak;
+}
+
+Row score(const MeasuredRun& run) {
+  Row row{.id = run.id};
+  if (!run.invalid.empty()) {
+    row.status = RowStatus::invalid;
+    row.reason = run.invalid;
+    return row;
+  }
+  if (!run.unsupported.empty()) {
+    row.status = RowStatus::unsupported;
+    row.reason = joined(run.unsupported);
+    return row;
+  }
+  if (!run.incomplete.empty()) {
+    row.status = RowStatus::unsupported;
+    row.reason = "incomplete in its source: " + joined(run.incomplete);
+    return row;
+  }
+  try {
+    const Layout& layout = run.scenario.base;
+    const auto violations = all_violations(run.scenario.job, layout);
+    if (!violations.empty()) {
+      row.status = RowStatus::invalid;
+      row.reason = words_of_violation(violations.front());
+      return row;
+    }
+    row.estimate = Estimator(run.scenario.job).evaluate(layout);
+    score_quantities(run, *row.estimate, row);
+    if (run.oom) row.verdict = {*run.oom, !row.estimate->verdict.fits, row.estimate->verdict.p_oom};
+  } catch (const std::exception& problem) {
+    row.status = RowStatus::error;
+    row.reason = problem.what();
+    row.estimate.reset();
+  }
+  return row;
+}
+
+}  // namespace shardfit::validation

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "validation/summary.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+namespace shardfit::validation {
+namespace {
+
+constexpr double kClearDifference = 0.05;  // pairs closer than this have no order worth scoring
+
+QuantitySummary summarize_quantity(const std::string& name, std::vector<double> errors) {
+  QuantitySummary s{.quantity = name, .rows = int(errors.size())};
+  std::vector<double> magnitudes;
+  for (double e : errors) magnitudes.push_back(std::abs(e));
+  s.median_abs_error = quantile(magnitudes, 0.5);
+  s.p90_abs_error = quantile(magnitudes, 0.9);
+  s.max_abs_error = magnitudes.back();
+  s.bias = quantile(errors, 0.5);
+  return s;
+}
+
+VerdictSummary summarize_verdicts(const std::vector<Row>& rows) {
+  VerdictSummary s;
+  double squares = 0;
+  for (const Row& row : rows) {
+    if (!row.verdict) continue;
+    const VerdictScore& v = *row.verdict;
+    ++s.rows;
+    s.oom += v.measured_oom;
+    s.oom_caught += v.measured_oom && v.predicted_oom;
+    s.fits_right += !v.measured_oom && !v.predicted_oom;
+    squares += std::pow(v.p_oom - (v.measured_oom ? 1 : 0), 2);
+  }
+  const int fits = s.rows - s.oom;
+  if (s.rows) s.brier = squares / s.rows;
+  const double caught = s.oom ? double(s.oom_caught) / s.oom : 1, right = fits ? double(s.fits_right) / fits : 1;
+  s.balanced_accuracy = (caught + right) / 2;
+  return s;
+}
+
+/// Predicted and measured time per token of a row that has a step time or a throughput.
+struct TimePerToken { double measured, predicted; };
+std::optional<TimePerToken> time_per_token(const MeasuredRun& run, const Row& row) {
+  const double tokens = double(run.scenario.job.training.global_batch_size) * run.scenario.job.training.sequence_length;
+  for (const Score& s : row.scores) {
+    if (s.name == "step_time_s") return TimePerToken{s.measured / tokens, s.predicted / tokens};
+    if (s.name == "tokens_per_s_per_gpu")
+      return TimePerToken{1 / s.measured / run.scenario.job.gpus, 1 / s.predicted / run.scenario.job.gpus};
+  }
+  return std::nullopt;
+}
+
+OrderSummary summarize_order(const std::vector<MeasuredRun>& runs, const std::vector<Row>& rows) {
+  std::map<std::string, std::vector<TimePerToken>> groups;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    if (rows[i].status != RowStatus::ok) continue;
+    const Job& job = runs[i].scenario.job;
+    if (auto t = time_per_token(runs[i], rows[i])) {
+      // Per GPU, so that runs on other numbers of GPUs compare.
+      t->measured *= job.gpus;
+      t->predicted *= job.gpus;
+      groups[job.model.name + "/" + job.hardware.name + "/" + std::string(name_of(job.training.precision)) + "/" +
+             std::to_string(job.training.sequence_length)].push_back(*t);
+    }
+  }
+  OrderSummary s;
+  for (const auto& [key, group] : groups)
+    for (std::size_t a = 0; a < group.size(); ++a)
+      for (std::size_t b = a + 1; b < group.size(); ++b) {
+        const double measured = group[a].measured / group[b].measured;
+        if (std::abs(std::log(measured)) < std::log1p(kClearDifference)) continue;
+        ++s.pairs;
+        s.right += (measured > 1) == (group[a].predicted > group[b].predicted);
+      }
+  return s;
+}
+
+}  // namespace
+
+double quantile(std::vector<double>& values, double p) {
+  std::sort(values.begin(), values.end());
+  const auto rank = std::size_t(std::ceil(p * double(values.size())));
+  return values[rank == 0 ? 0 : rank - 1];
+}
+
+Summary summarize(const std::vector<MeasuredRun>& runs, const std::vector<Row>& rows) {
+  Summary s{.rows = int(rows.size())};
+  std::map<std::string, std::vector<double>> errors;
+  for (const Row& row : rows) {
+    s.ok += row.status == RowStatus::ok;
+    s.unsupported += row.status == RowStatus::unsupported;
+    s.invalid += row.status == RowStatus::invalid;
+    s.errors += row.status == RowStatus::error;
+    for (const Score& score : row.scores) errors[score.name].push_back(score.error());
+  }
+  for (auto& [name, list] : errors) s.quantities.push_back(summarize_quantity(name, list));
+  s.verdicts = summarize_verdicts(rows);
+  s.order = summarize_order(runs, rows);
+  return s;
+}
+
+}  // namespace shardfit::validation

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "validation/score.hpp"
+
+namespace shardfit::validation {
+
+/// How one quantity did over the rows that have it. Errors are relative; bias is the median of error.
+struct QuantitySummary {
+  std::string quantity;
+  int rows = 0;
+  double median_abs_error = 0, p90_abs_error = 0, max_abs_error = 0, bias = 0;
+};
+
+struct VerdictSummary {
+  int rows = 0, oom = 0, oom_caught = 0, fits_right = 0;
+  double balanced_accuracy = 0, brier = 0;
+};
+
+/// Pairs of runs of one model, hardware and precision whose measured time per token differs by more than 5 %.
+struct OrderSummary { int pairs = 0, right = 0; };
+
+struct Summary {
+  int rows = 0, ok = 0, unsupported = 0, invalid = 0, errors = 0;
+  std::vector<QuantitySummary> quantities;
+  VerdictSummary verdicts;
+  OrderSummary order;
+};
+
+Summary summarize(const std::vector<MeasuredRun>& runs, const std::vector<Row>& rows);
+
+/// The p-th quantile (0..1) of values, by nearest rank. `values` is sorted by the call; must not be empty.
+double quantile(std::vector<double>& values, double p);
+
+}  // namespace shardfit::validation
