@@ -19,7 +19,8 @@ constexpr double kResidualBytes = 6;       ///< read both, write the sum; backwa
 constexpr double kMaskByte = 1;
 constexpr double kStreamForward = 8, kStreamBackward = 16;   ///< mixing n streams, B an element (counted: four passes)
 
-// A norm's share of its module's host work (assumed; sums are fitted), forward and backward.
+// Share of a mixer's host work that its norm carries (assumed; sums are fitted), forward and backward. The sums of the
+// MLP kinds are carried whole by their own operations.
 constexpr double kNormUnitsForward = 0.06, kNormKernelsForward = 1, kNormUnitsBackward = 0.07, kNormKernelsBackward = 2;
 // Hyper-connections of one sublayer (assumed: no such run is published).
 constexpr double kStreamUnitsForward = 0.3, kStreamKernelsForward = 15;
@@ -83,7 +84,6 @@ Op pre_norm(const char* name, const NormPlace& place, const Shapes& s) {
     if (i == 0) op.saved[i].offload = place.offload_input;
     if (i >= 2) op.saved[i].offload = place.offload_output;
   }
-  add_norm_host(op);
   return op;
 }
 
@@ -164,6 +164,7 @@ void append_mixer(const MixerKind& kind, const Shapes& s, OpList& ops) {
   const NormPlace place = before_mixer(kind, s);
   if (s.residual_streams > 1) ops.push_back(hyper_connection_op("mixer_hyper_connection", place, s));
   ops.push_back(pre_norm("input_norm", place, s));
+  add_norm_host(ops.back());
   std::visit(AppendMixer{s, ops}, kind);
   if (s.norm_post) ops.push_back(post_norm("post_mixer_norm", place, s));
   ops.push_back(residual_op("mixer_residual", place, s));

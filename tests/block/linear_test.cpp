@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <doctest/doctest.h>
+
+#include "block/linear.hpp"
+#include "mixer_fixture.hpp"
+
+using namespace shardfit;
+using namespace shardfit::block;
+
+namespace {
+
+Linear column() {
+  Linear l;
+  l.name = "linear";
+  l.tokens = 1000;
+  l.out = 512;
+  l.in = 256;
+  return l;
+}
+
+OpList run(const Linear& l, const Shapes& s) {
+  Op op;
+  add_linear(op, l, s);
+  return {op};
+}
+
+}  // namespace
+
+TEST_CASE("forward, dgrad and wgrad do the same work in different shapes") {
+  const OpList ops = run(column(), shapes_of(256, 1000));
+  for (Pass pass : {Pass::forward, Pass::dgrad, Pass::wgrad}) CHECK(gemm_flops(ops, pass) == 2.0 * 1000 * 512 * 256);
+  const Kernel& wgrad = ops[0].backward.kernels[1];
+  CHECK(wgrad.pass == Pass::wgrad);
+  CHECK(wgrad.m == 512);
+  CHECK(wgrad.n == 256);
+  CHECK(wgrad.k == 1000);
+  CHECK(wgrad.accumulate_bytes == 4);
+}
+
+TEST_CASE("a frozen weight has no wgrad, a first layer no dgrad") {
+  Shapes s = shapes_of(256, 1000);
+  s.train_weights = false;
+  CHECK(gemm_flops(run(column(), s), Pass::wgrad) == 0);
+  CHECK(gemm_flops(run(column(), s), Pass::dgrad) > 0);
+  s.train_weights = true;
+  s.needs_input_grad = false;
+  CHECK(gemm_flops(run(column(), s), Pass::dgrad) == 0);
+}
+
+TEST_CASE("quantised operands: one pass over the input forward, over the output's gradient backward") {
+  Shapes s = shapes_of(256, 1000);
+  s.precision = Precision::fp8_tensorwise;
+  CHECK(moved_bytes(run(column(), s), KernelKind::quantize, false) == 1000 * 256 * 6.0);
+  CHECK(moved_bytes(run(column(), s), KernelKind::quantize, true) == 1000 * 512 * 6.0);
+  s.generation = GpuGeneration::blackwell;
+  CHECK(moved_bytes(run(column(), s), KernelKind::quantize, false) == 1000 * 256 * 5.0);
+  s.precision = Precision::mxfp8;
+  CHECK(moved_bytes(run(column(), s), KernelKind::quantize, false) == doctest::Approx(1000 * 256 * 4.1));
+  Linear l = column();
+  l.input_already_cast = true;
+  CHECK(moved_bytes(run(l, s), KernelKind::quantize, false) == 0);
+  l.quantized = false;
+  CHECK(moved_bytes(run(l, s), KernelKind::quantize, true) == 0);
+  CHECK(run(l, s)[0].forward.kernels[0].math == Math::bf16);
+}
+
+TEST_CASE("kept linear inputs by precision") {
+  Op op;
+  Shapes s = shapes_of(256, 1000);
+  const auto kept = [&](Precision p) {
+    s.precision = p;
+    Op one;
+    keep_linear_input(one, s, "input", 1024, 256);
+    return saved_bytes({one});
+  };
+  CHECK(kept(Precision::bf16) == 2 * 1024 * 256);
+  CHECK(kept(Precision::fp8_tensorwise) == 1024 * 256);
+  CHECK(kept(Precision::mxfp8) == 1024 * 256 + 1024 * 8);
+  CHECK(kept(Precision::fp8_blockwise) == 1024 * 256 + 1024 * 2 * 4);
+  CHECK(kept(Precision::nvfp4) == 1024 * 128 + 1024 * 16);
+}
+
+TEST_CASE("a column and a row linear under sequence parallelism") {
+  Shapes s = shapes_of(256, 1000, 2);
+  Op op;
+  add_column_traffic(op, s, 256);
+  add_row_traffic(op, s, 256);
+  const double whole = 1000 * 256 * 2.0;
+  CHECK(traffic_bytes({op}, Group::tp, CollectiveKind::all_gather, false) == whole);
+  CHECK(traffic_bytes({op}, Group::tp, CollectiveKind::reduce_scatter, false) == whole);
+  CHECK(traffic_bytes({op}, Group::tp, CollectiveKind::all_gather, true) == 2 * whole);
+  CHECK(traffic_bytes({op}, Group::tp, CollectiveKind::reduce_scatter, true) == whole);
+  CHECK(op.forward.traffic[0].hides == Hides::nothing);
+  CHECK(op.backward.traffic[0].hides == Hides::gemm);
+  s.precision = Precision::fp8_tensorwise;
+  Op quantised;
+  add_column_traffic(quantised, s, 256);
+  CHECK(traffic_bytes({quantised}, Group::tp, CollectiveKind::all_gather, false) == whole / 2);
+  CHECK(traffic_bytes({quantised}, Group::tp, CollectiveKind::reduce_scatter, true) == whole);
+}
+
+TEST_CASE("without sequence parallelism: one all-reduce each way, and none on one rank") {
+  Shapes s = shapes_of(256, 1000, 2);
+  s.sequence_parallel = false;
+  Op op;
+  add_column_traffic(op, s, 256);
+  add_row_traffic(op, s, 256);
+  const double whole = 1000 * 256 * 2.0;
+  CHECK(traffic_bytes({op}, Group::tp, CollectiveKind::all_reduce, false) == whole);
+  CHECK(traffic_bytes({op}, Group::tp, CollectiveKind::all_reduce, true) == whole);
+  CHECK(op.forward.traffic.size() + op.backward.traffic.size() == 2);
+  Op alone;
+  add_column_traffic(alone, shapes_of(256, 1000), 256);
+  add_row_traffic(alone, shapes_of(256, 1000), 256);
+  CHECK(alone.forward.traffic.empty());
+  CHECK(alone.backward.traffic.empty());
+}
+
+TEST_CASE("norms keep input, statistics and output") {
+  Shapes s = shapes_of(256, 1000);
+  const auto kept = [&](NormOutput output) { return saved_bytes({norm_op("norm", s, 256, {}, {}, output)}); };
+  const std::int64_t tensor = 1000 * 256 * 2;
+  CHECK(kept(NormOutput::one_linear) == 2 * tensor + 4000);
+  CHECK(kept(NormOutput::two_linears) == 2 * tensor + 4000);
+  CHECK(kept(NormOutput::not_kept) == tensor + 4000);
+  s.norm = NormKind::layernorm;
+  CHECK(kept(NormOutput::shared) == 2 * tensor + 8000);
+  s.norm = NormKind::rmsnorm;
+  s.precision = Precision::fp8_tensorwise;
+  CHECK(kept(NormOutput::one_linear) == tensor + tensor / 2 + 4000);
+  CHECK(kept(NormOutput::two_linears) == 2 * tensor + 4000);
+  CHECK(kept(NormOutput::shared) == 2 * tensor + 4000);
+  s.train_weights = false;
+  CHECK(kept(NormOutput::one_linear) == tensor + 4000);
+  s.needs_input_grad = false;
+  CHECK(kept(NormOutput::one_linear) == 0);
+}
+
+TEST_CASE("LoRA: rank r on [out, in] trains r(in + out), split over tp on both kinds of base") {
+  Shapes s = shapes_of(256, 1000, 4);
+  s.train_weights = false;
+  s.lora_rank = 16;
+  s.lora_targets = {LoraTarget::linear_qkv};
+  Linear l = column();                     // whole: [2048, 256]
+  l.adapter = LoraTarget::linear_qkv;
+  OpList ops = run(l, s);
+  CHECK(elements(ops, ParamGroup::lora) * 4 == 16 * (2048 + 256));
+  CHECK(saved_bytes(ops, "lora_gathered_input") == 1000 * 256 * 2);
+  CHECK(gemm_flops(ops, Pass::wgrad) == 2.0 * 1000 * (256 * 4 + 512 * 16));
+  l.row_parallel = true;                   // whole: [512, 1024]
+  ops = run(l, s);
+  CHECK(elements(ops, ParamGroup::lora) * 4 == 16 * (512 + 1024));
+  CHECK(saved_bytes(ops, "lora_gathered_input") == -1);
+  s.lora_targets = {LoraTarget::linear_proj};
+  CHECK(elements(run(l, s), ParamGroup::lora) == 0);
+}
