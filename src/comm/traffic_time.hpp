@@ -22,14 +22,15 @@ struct Network {
 Network make_network(const Job& job, const Layout& layout);
 
 /// Time of one collective call as if nothing else ran, s. 0 for a group of one.
-double collective_time(block::CollectiveKind kind, double bytes, const GroupLinks& links, const Network& network);
+double collective_time(block::CollectiveKind kind, double bytes, const GroupLinks& links,
+                       const Network& network) noexcept;
 
 /// Dispatch or combine of expert tokens, s: what one rank's NVLink and NIC carry, by library.
-double dispatch_time(const block::Traffic& traffic, const GroupLinks& links, const Network& network);
+double dispatch_time(const block::Traffic& traffic, const GroupLinks& links, const Network& network) noexcept;
 
 /// What one rank sends for a call, bytes (inside the domain, and across domains).
 struct SentBytes { double nvlink = 0, network = 0; };
-SentBytes sent_bytes(const block::Traffic& traffic, const GroupLinks& links, const Network& network);
+SentBytes sent_bytes(const block::Traffic& traffic, const GroupLinks& links, const Network& network) noexcept;
 
 /// Traffic of one operation's pass, s, by what it may hide behind.
 struct TrafficTime {
@@ -40,6 +41,6 @@ struct TrafficTime {
   double cp_hidden = 0;       ///< ring behind attention
   TrafficTime& operator+=(const TrafficTime& o);
 };
-TrafficTime time_of(const block::Work& work, const LayoutLinks& links, const Network& network);
+TrafficTime time_of(const block::Work& work, const LayoutLinks& links, const Network& network) noexcept;
 
 }  // namespace shardfit::comm

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+// Computes:   time of NCCL collectives over several NVLink domains, one NIC a GPU.
+// Formula:    n ranks, m in each of R domains. Rings run one a NIC, so w = wire bytes a rank cross at m NICs together:
+//             x = max(w/(rate*NVLink), w/(m*0.97*NIC)).
+//             all-reduce:  base + 2 min(m-1, 7) hop + 2(R-1) net + x + (ramp + 0.114 n) sqrt(x), or a tree with LL:
+//                          base + 2((m-1) hop_ll + log2(R) 5 us) + w/LL cap, whichever is less
+//             gather, scatter: base + hypot((n-R) hop + (R-1) net, x) + (ramp + 0.114 n) sqrt(x), or a ring with LL
+//             all-to-all:  base + peer*(n-1) + max(S(m-1)/n / NVLink part, S(n-m)/n / NIC's all-to-all rate) + ramp sqrt
+//             send:        base + net latency + S/(0.97*NIC)
+//             net = 11.2 us of proxy + the route's latency.
+// Source:     constants in nccl_constants.hpp; NCCL's latencies for the network steps.
+// Fit error:  all-reduce against 22 published figures (tests/comm/network_points_test.cpp): see there.
+// Valid when: every member drives its own NIC.
+// Ignores:    SHARP in the switches, PAT (log-step gather for one GPU a node), collnet, other traffic on the NIC.
+// Checked by: tests/comm/network_points_test.cpp, tests/comm/collective_laws_test.cpp.
+#include "comm/network_collectives.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace shardfit::comm {
+namespace {
+
+bool reduces_in_switch(const AcrossDomains& a) {
+  return a.members >= kNvlsFromRanks && nccl_belief(a.generation).nvls > 0;
+}
+
+double network_step(const AcrossDomains& a) { return kProxyHop + a.network_latency; }
+
+double ll_cap(const AcrossDomains& a) {
+  const NcclBelief& belief = nccl_belief(a.generation);
+  return a.domains == 2 ? belief.ll_two_nodes : belief.ll_more_nodes;
+}
+
+/// Time to stream `wire` bytes a rank over NVLink (if the ring touches it) and over the domain's NICs together.
+double stream_us(double wire, double nvlink_rate, const AcrossDomains& a) {
+  const double over_nics = wire / (a.members * kNicShare * a.network);
+  return a.members == 1 ? over_nics : std::max(over_nics, wire / (nvlink_rate * a.nvlink));
+}
+
+double ramp_us(double ramp, double stream, const AcrossDomains& a) {
+  return (ramp + kRampPerRank * a.ranks) * std::sqrt(stream);
+}
+
+}  // namespace
+
+double all_reduce_us(double bytes, const AcrossDomains& a) {
+  const RingFit& ring = ring_fit(a.generation);
+  const NvlsFit& nvls = nvls_fit(a.generation);
+  const bool in_switch = reduces_in_switch(a);
+  const double wire = 2 * bytes * (a.ranks - 1) / a.ranks;
+  const double stream = stream_us(wire, in_switch ? nvls.rate : ring.rate, a);
+  const double inside = 2 * std::min(a.members - 1, kStepsBeforeNetwork) * ring.hop_simple;
+  const double latency = ring.base + inside + 2 * (a.domains - 1) * network_step(a);
+  const double bulk = latency + stream + ramp_us(in_switch ? nvls.ramp : ring.ramp, stream, a);
+
+  const double tree_latency =
+      ring.base + 2 * ((a.members - 1) * ring.hop_ll + std::log2(a.domains) * kLlNetworkHopTree);
+  return std::min(bulk, tree_latency + wire / std::min(ll_cap(a), a.members * kNicShare * a.network));
+}
+
+double gather_or_scatter_us(double bytes, const AcrossDomains& a) {
+  const RingFit& ring = ring_fit(a.generation);
+  const double wire = bytes * (a.ranks - 1) / a.ranks;
+  const double stream = stream_us(wire, ring.rate, a);
+  const double steps_inside = a.ranks - a.domains, steps_across = a.domains - 1;
+  const double fill = steps_inside * ring.hop_simple + steps_across * network_step(a);
+  const double bulk = ring.base + std::hypot(fill, stream) + ramp_us(ring.ramp, stream, a);
+  const double small = ring.base + steps_inside * ring.hop_ll + steps_across * kLlNetworkHopRing +
+                       wire / std::min(ll_cap(a), a.members * kNicShare * a.network);
+  return std::min(bulk, small);
+}
+
+double broadcast_us(double bytes, const AcrossDomains& a) {
+  const RingFit& ring = ring_fit(a.generation);
+  const double stream = stream_us(bytes, ring.rate, a);
+  const double fill = (a.ranks - a.domains) * ring.hop_simple + (a.domains - 1) * network_step(a);
+  return ring.base + std::hypot(fill, stream) + ramp_us(ring.ramp, stream, a);
+}
+
+double all_to_all_us(double bytes, const AcrossDomains& a) {
+  const PairwiseFit& fit = pairwise_fit(a.generation);
+  const double per_peer = bytes / a.ranks;
+  const double inside = per_peer * (a.members - 1) / (fit.rate * a.nvlink) + per_peer / (fit.own_copy * a.nvlink);
+  const double across = per_peer * (a.ranks - a.members) / a.network_alltoall;
+  const double stream = std::max(inside, across);
+  return fit.base + fit.peer * (a.ranks - 1) + network_step(a) + stream + fit.ramp * std::sqrt(stream);
+}
+
+double send_us(double bytes, const AcrossDomains& a) {
+  return pairwise_fit(a.generation).base + network_step(a) + bytes / (kNicShare * a.network);
+}
+
+}  // namespace shardfit::comm

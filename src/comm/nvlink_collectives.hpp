@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "comm/nccl_constants.hpp"
+
+namespace shardfit::comm {
+
+/// A collective inside one NVLink domain. Bytes as block::Traffic has them; nvlink in bytes/us; times in us.
+struct InDomain {
+  int ranks = 1;
+  double nvlink = 0;
+  GpuGeneration generation = GpuGeneration::hopper;
+};
+
+/// `passes` of a ring over a tensor of `bytes`: 1 for all-gather and reduce-scatter, 2 for all-reduce. NCCL's choice of
+/// protocol and of NVLS is made as NCCL makes it.
+double ring_collective_us(double bytes, int passes, const InDomain& in);
+
+/// A whole tensor to all: a ring of chunks.
+double broadcast_us(double bytes, const InDomain& in);
+
+/// Each rank sends bytes/ranks to every other.
+double all_to_all_us(double bytes, const InDomain& in);
+
+/// One message to one peer.
+double send_us(double bytes, const InDomain& in);
+
+}  // namespace shardfit::comm

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+// Computes:   time of all traffic of one operation's pass, by what it may hide behind.
+// Formula:    calls * collective_time (expert tokens: dispatch_time), added to the slot of its group.
+// Source:     slots as the step-time model composes them: expert groups are hidden by expert overlap only, TP behind GEMMs,
+//             the CP ring behind attention.
+// Checked by: tests/comm/traffic_time_test.cpp.
+#include "comm/traffic_time.hpp"
+
+namespace shardfit::comm {
+namespace {
+
+using block::CollectiveKind;
+using block::Group;
+using block::Hides;
+
+bool carries_experts(Group group) { return group == Group::ep || group == Group::etp || group == Group::tp_ep; }
+
+double& slot_of(const block::Traffic& traffic, TrafficTime& time) {
+  if (carries_experts(traffic.group)) return time.ep;
+  if (traffic.group == Group::cp) return traffic.hides == Hides::nothing ? time.cp : time.cp_hidden;
+  return traffic.hides == Hides::nothing ? time.tp : time.tp_hidden;
+}
+
+}  // namespace
+
+Network make_network(const Job& job, const Layout& layout) {
+  Network n;
+  n.dispatch_nvlink = job.time[Coefficient::dispatch_nvlink];
+  n.alltoall_rate = job.time[Coefficient::alltoall_rate];
+  n.dispatch_network = job.time[Coefficient::dispatch_network];
+  n.generation = job.hardware.gpu.generation;
+  n.dispatcher = layout.dispatcher;
+  n.dispatcher_sms = layout.dispatcher_sms;
+  return n;
+}
+
+TrafficTime& TrafficTime::operator+=(const TrafficTime& o) {
+  tp += o.tp;
+  tp_hidden += o.tp_hidden;
+  ep += o.ep;
+  cp += o.cp;
+  cp_hidden += o.cp_hidden;
+  return *this;
+}
+
+TrafficTime time_of(const block::Work& work, const LayoutLinks& links, const Network& network) noexcept {
+  TrafficTime time;
+  for (const block::Traffic& t : work.traffic) {
+    const bool expert_tokens = t.kind == CollectiveKind::dispatch || t.kind == CollectiveKind::combine;
+    const GroupLinks& group = links[t.group];
+    const double once = expert_tokens ? dispatch_time(t, group, network)
+                                      : collective_time(t.kind, t.bytes, group, network);
+    slot_of(t, time) += t.calls * once;
+  }
+  return time;
+}
+
+}  // namespace shardfit::comm
