@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <CLI/CLI.hpp>
+#include <memory>
+
+#include "cli/one_layout.hpp"
+
+namespace shardfit::cli {
+namespace {
+
+struct Flags {
+  OneLayoutFlags one;
+  ExplainParts parts;
+};
+
+int run_explain(const Flags& flags, Context& context) {
+  Output output(flags.one.output);
+  const OneLayout one = load_one_layout(flags.one, "explain");
+  const CheckResult check = check_rules(one.scenario.job, one.layout);
+  if (!check.violations.empty()) {
+    output.write(check_document(one.scenario, check), context);
+    return kDoesNotFit;
+  }
+  const Estimate estimate = Estimator(one.scenario.job).evaluate(one.layout);
+  output.write(explain_document(one.scenario, estimate, flags.parts), context);
+  return kDone;
+}
+
+}  // namespace
+
+void add_explain(CLI::App& app, Action& action) {
+  auto flags = std::make_shared<Flags>();
+  CLI::App* command = app.add_subcommand("explain", "Each term of one layout: formula, source, what it leaves out");
+  command->description(
+      "Examples:\n"
+      "  shardfit explain scenarios/qwen3-vl-235b-gb200.json --layout ID            (from a sweep's CSV)\n"
+      "  shardfit explain scenarios/llama-3-70b-gb200.json --tp 2 --pp 4 --memory\n"
+      "  shardfit explain scenarios/llama-3-70b-gb200.json --tp 2 --pp 4 --section tensors --format csv\n\n"
+      "Without a selection: everything.");
+  add_one_layout_flags(*command, flags->one);
+  command->add_flag("--memory", flags->parts.memory, "Memory terms, kept tensors, every stage and moment");
+  command->add_flag("--time", flags->parts.time, "Time terms and stages");
+  command->add_flag("--traffic", flags->parts.traffic, "Collectives");
+  command->add_flag("--modules", flags->parts.modules, "Parts of the model");
+  command->callback([flags, &action] { action = [flags](Context& context) { return run_explain(*flags, context); }; });
+}
+
+}  // namespace shardfit::cli

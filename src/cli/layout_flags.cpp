@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/layout_flags.hpp"
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+
+#include "cli/words.hpp"
+#include "shardfit/search/sweep.hpp"
+
+namespace shardfit::cli {
+namespace {
+
+/// "--micro-batch-size" of "--micro-batch-size,--mbs".
+std::string long_name(const LayoutFlag& flag) { return pieces(flag.flag, ',').front(); }
+
+bool is_open(const LayoutFlag& flag, const SearchSpace& space) { return flag.values && flag.values(space).size() > 1; }
+
+/// Layout strings hold commas of their own, so only the other flags take lists with commas.
+bool takes_lists(const LayoutFlag& flag) { return flag.narrow && std::string_view(flag.flag) != "--pipeline-split"; }
+
+void apply(const LayoutFlag& flag, const std::vector<std::string>& words, Scenario& scenario) {
+  std::vector<Layout> layouts;
+  for (const std::string& word : words) {
+    layouts.push_back(scenario.base);
+    flag.set(layouts.back(), word);
+  }
+  scenario.base = layouts.front();
+  if (flag.narrow) return flag.narrow(scenario.space, layouts);
+  if (words.size() > 1)
+    throw InputError("", long_name(flag), std::to_string(words.size()) + " values", "one value: it is no axis of the search");
+}
+
+/// Words for the axes that are still open: "--tp 2 --pp 4".
+std::string example_of(const SearchSpace& space) {
+  std::string text;
+  for (const LayoutFlag& flag : layout_flags())
+    if (is_open(flag, space)) text += " " + long_name(flag) + " " + flag.values(space).front();
+  return text;
+}
+
+[[noreturn]] void nothing_chosen(const Scenario& scenario, const std::string& command) {
+  std::string open;
+  for (const LayoutFlag& flag : layout_flags())
+    if (is_open(flag, scenario.space)) open += (open.empty() ? "" : ", ") + field_name(flag);
+  throw InputError(scenario.file, "/search", std::to_string(space_size(scenario.space)) + " layouts (open: " + open + ")",
+                   "one layout for `" + command + "`",
+                   "give --layout ID from a sweep's CSV, or flags: shardfit " + command + " " + scenario.file +
+                       example_of(scenario.space));
+}
+
+}  // namespace
+
+std::string field_name(const LayoutFlag& flag) { return long_name(flag).substr(2); }
+
+bool LayoutChoice::any() const {
+  return !id.empty() || std::any_of(words.begin(), words.end(), [](const auto& w) { return !w.empty(); });
+}
+
+void add_layout_flags(CLI::App& command, LayoutChoice& choice, bool with_id) {
+  if (with_id)
+    command.add_option("--layout", choice.id, "A layout_id from a sweep's CSV; other flags change it")->type_name("ID");
+  for (const LayoutFlag& flag : layout_flags()) {
+    CLI::Option* option = command.add_option(flag.flag, choice.words.emplace_back(), flag.help);
+    option->group("Layout")->type_name(!with_id && takes_lists(flag) ? std::string(flag.type) + ",..." : flag.type);
+    if (takes_lists(flag)) option->delimiter(',');
+    option->allow_extra_args(false);
+  }
+}
+
+Scenario narrowed(Scenario scenario, const LayoutChoice& choice) {
+  for (std::size_t i = 0; i < choice.words.size(); ++i)
+    if (!choice.words[i].empty()) apply(layout_flags()[i], choice.words[i], scenario);
+  return scenario;
+}
+
+ChosenLayout choose_layout(const Scenario& scenario, const LayoutChoice& choice, const std::string& command) {
+  for (std::size_t i = 0; i < choice.words.size(); ++i)
+    if (choice.words[i].size() > 1)
+      throw InputError("", long_name(layout_flags()[i]), std::to_string(choice.words[i].size()) + " values",
+                       "one value for `" + command + "`", "`sweep` takes lists");
+  ChosenLayout chosen;
+  if (!choice.id.empty()) {
+    chosen.layout = parse_layout_id(choice.id);
+    for (std::size_t i = 0; i < choice.words.size(); ++i)
+      if (!choice.words[i].empty()) layout_flags()[i].set(chosen.layout, choice.words[i].front());
+    return chosen;
+  }
+  Scenario fixed = narrowed(scenario, choice);
+  if (space_size(fixed.space) != 1 && !choice.any()) nothing_chosen(scenario, command);
+  for (const LayoutFlag& flag : layout_flags()) {
+    if (!is_open(flag, fixed.space)) continue;
+    const std::string first = flag.values(fixed.space).front();
+    chosen.assumed.push_back(field_name(flag) + " was not given: took " + first + "; set it with " + long_name(flag));
+    apply(flag, {first}, fixed);
+  }
+  chosen.layout = layout_at(fixed, 0);
+  return chosen;
+}
+
+}  // namespace shardfit::cli

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <CLI/CLI.hpp>
+#include <memory>
+
+#include "cli/output.hpp"
+#include "cli/words.hpp"
+#include "io/load.hpp"
+#include "report/list_view.hpp"
+
+namespace shardfit::cli {
+namespace {
+
+struct Flags {
+  std::string what;
+  OutputFlags output;
+};
+
+template <class Load>
+auto loaded(const std::vector<std::string>& names, Load load) {
+  std::vector<decltype(load(names.front()))> all;
+  for (const std::string& name : names) all.push_back(load(name));
+  return all;
+}
+
+Document listing(const std::string& what) {
+  if (what == "models") return models_document(loaded(io::list_models(), io::load_model));
+  if (what == "hardware") return hardware_document(loaded(io::list_hardware(), io::load_hardware));
+  if (what == "stacks") return stacks_document(loaded(io::list_stacks(), io::load_stack));
+  if (what == "scenarios") return scenarios_document(io::list_scenarios());
+  if (what == "rules") return rules_document();
+  if (what == "terms") return terms_document();
+  unknown_word("list", what, {"models", "hardware", "stacks", "scenarios", "rules", "terms"});
+}
+
+int run_list(const Flags& flags, Context& context) {
+  Output output(flags.output);
+  output.write(listing(flags.what), context);
+  return kDone;
+}
+
+}  // namespace
+
+void add_list(CLI::App& app, Action& action) {
+  auto flags = std::make_shared<Flags>();
+  CLI::App* command = app.add_subcommand("list", "What ships: models, hardware, stacks, scenarios, rules, terms");
+  command->description(
+      "Examples:\n"
+      "  shardfit list models\n"
+      "  shardfit list rules --format csv\n"
+      "  shardfit list terms");
+  command->add_option("what", flags->what, "models, hardware, stacks, scenarios, rules or terms")->required()->type_name("WHAT");
+  add_output_flags(*command, flags->output);
+  command->callback([flags, &action] { action = [flags](Context& context) { return run_list(*flags, context); }; });
+}
+
+}  // namespace shardfit::cli

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/neighbours.hpp"
+
+#include <algorithm>
+#include <charconv>
+
+#include "cli/layout_flags.hpp"
+
+namespace shardfit::cli {
+namespace {
+
+/// Gains below this are smaller than what two runs of one layout differ by (assumed; published re-runs differ by 0-4 %).
+constexpr double kWorthNaming = 0.01;
+
+/// Values worth trying that a scenario with a fixed layout does not list.
+std::vector<std::string> usual_words(const std::string& field) {
+  if (field == "recompute")
+    return {"none", "selective:core_attn", "selective:moe_act", "selective:layernorm", "selective:moe_act+layernorm",
+            "selective:mlp", "selective:moe", "full:uniform:1"};
+  if (field == "dispatcher") return {"alltoall", "deepep", "hybridep"};
+  if (field == "sharding") return {"optimizer", "full"};
+  if (field == "expert-overlap") return {"true", "false"};
+  if (field == "optimizer-offload") return {"0.0", "0.5", "1.0"};
+  return {};
+}
+
+/// Words that differ from the layout's own.
+std::vector<std::string> words_to_try(const LayoutFlag& flag, const SearchSpace& space, const std::string& now) {
+  std::vector<std::string> words = flag.values(space);
+  int n = 0;
+  const bool size = std::from_chars(now.data(), now.data() + now.size(), n).ptr == now.data() + now.size();
+  if (size) {
+    words.push_back(std::to_string(2 * n));
+    if (n % 2 == 0) words.push_back(std::to_string(n / 2));
+  }
+  for (std::string& word : usual_words(field_name(flag))) words.push_back(std::move(word));
+  std::sort(words.begin(), words.end());
+  words.erase(std::unique(words.begin(), words.end()), words.end());
+  std::erase(words, now);
+  return words;
+}
+
+Layout changed(Layout layout, const LayoutFlag& flag, const std::string& word) {
+  const int tp = layout.tp;
+  flag.set(layout, word);
+  // Sequence parallelism comes and goes with tensor parallelism in every stack that this models.
+  if (layout.tp != tp && (tp == 1 || layout.tp == 1)) layout.sequence_parallel = layout.tp > 1;
+  return layout;
+}
+
+}  // namespace
+
+std::optional<Change> best_single_change(const Scenario& scenario, const Estimator& estimator, const Estimate& estimate) {
+  Estimator::Workspace workspace;
+  std::optional<Change> best;
+  const double now = estimate.verdict.fits ? estimate.tokens_per_s_per_gpu * (1 + kWorthNaming) : 0;
+  for (const LayoutFlag& flag : layout_flags()) {
+    if (!flag.values) continue;
+    const std::string from = flag.current(estimate.layout);
+    for (const std::string& to : words_to_try(flag, scenario.space, from)) {
+      const Layout layout = changed(estimate.layout, flag, to);
+      if (first_violation(scenario.job, layout)) continue;
+      const Quick quick = estimator.quick(layout, workspace);
+      if (!quick.fits || quick.tokens_per_s_per_gpu <= (best ? best->quick.tokens_per_s_per_gpu : now)) continue;
+      best = Change{field_name(flag), from, to, layout, quick};
+    }
+  }
+  return best;
+}
+
+}  // namespace shardfit::cli

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/output.hpp"
+
+#include <CLI/CLI.hpp>
+#include <ostream>
+
+#include "cli/words.hpp"
+
+namespace shardfit::cli {
+
+void add_output_flags(CLI::App& command, OutputFlags& flags, std::vector<std::string> extra_formats) {
+  std::string names = "table|csv|json";
+  for (const std::string& name : extra_formats) names += "|" + name;
+  command.add_option("--format", flags.format, "How to write the result (default: table, or by the ending of -o)")
+      ->type_name(names);
+  command.add_option("-o,--output", flags.file, "Write to FILE instead of stdout")->type_name("FILE");
+  command.add_option("--section", flags.sections, "Only these parts of the result; one part as csv is a plain CSV file")
+      ->type_name("NAME,...")
+      ->delimiter(',');
+}
+
+Format format_of(const OutputFlags& flags) {
+  if (!flags.format.empty()) return word_of<Format>("--format", flags.format);
+  if (flags.file.ends_with(".json")) return Format::json;
+  if (flags.file.ends_with(".csv")) return Format::csv;
+  return Format::table;
+}
+
+Output::Output(const OutputFlags& flags)
+    : flags_(flags), format_(flags.format == "dot" ? Format::table : format_of(flags)) {
+  if (!flags_.file.empty()) file_.emplace(flags_.file);
+}
+
+void Output::write(Document document, Context& context) {
+  const Document chosen = only_sections(std::move(document), flags_.sections);
+  if (!file_) return render(chosen, format_, context.out, context.colour);
+  render(chosen, format_, file_->stream());
+  file_->commit();
+}
+
+void Output::write_text(const std::string& text, Context& context) {
+  if (!file_) {
+    context.out << text;
+    return;
+  }
+  file_->stream() << text;
+  file_->commit();
+}
+
+}  // namespace shardfit::cli

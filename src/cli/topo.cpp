@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <CLI/CLI.hpp>
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <sstream>
+
+#include "cli/one_layout.hpp"
+#include "cli/words.hpp"
+#include "io/load.hpp"
+#include "report/topo_view.hpp"
+
+namespace shardfit::cli {
+namespace {
+
+struct Flags {
+  std::string what;
+  int gpus = 0;
+  LayoutChoice choice;
+  OutputFlags output;
+};
+
+bool names_hardware(const std::string& what) {
+  const std::vector<std::string> names = io::list_hardware();
+  return std::find(names.begin(), names.end(), what) != names.end();
+}
+
+/// A hardware file has a "gpu" and a scenario none. Both are JSON objects, so the path alone cannot tell; the folder can.
+bool is_hardware_path(const std::string& what) {
+  return std::filesystem::path(what).parent_path().filename() == "hardware";
+}
+
+std::optional<PlacedGroups> groups_of(const Scenario& scenario, const LayoutChoice& choice, int gpus) {
+  if (space_size(scenario.space) != 1 && !choice.any()) return std::nullopt;
+  PlacedGroups groups;
+  groups.layout = choose_layout(scenario, choice, "topo").layout;
+  Job job = scenario.job;
+  job.gpus = gpus;
+  if (const auto violation = first_violation(job, groups.layout))
+    throw InputError(scenario.file, "layout", violation_text(*violation), "a layout that the rules allow",
+                     cure_text(nearest_cure(job, groups.layout, *violation)));
+  groups.grid = grid_sizes(groups.layout, gpus, job.training.global_batch_size);
+  groups.shapes = group_shapes(groups.layout, groups.grid);
+  return groups;
+}
+
+int run_topo(const Flags& flags, Context& context) {
+  Output output(flags.output);
+  HardwareSpec hardware;
+  std::optional<PlacedGroups> groups;
+  int gpus = flags.gpus;
+  if (names_hardware(flags.what) || is_hardware_path(flags.what)) {
+    hardware = io::load_hardware(flags.what);
+    if (gpus == 0) gpus = hardware.fabric.nvlink_domain_gpus;
+    if (flags.choice.any())
+      throw InputError("", flags.what, "a layout for bare hardware", "a scenario, whose batch and model a layout belongs to");
+  } else {
+    const Scenario scenario = io::load_scenario(flags.what);
+    hardware = scenario.job.hardware;
+    if (gpus == 0) gpus = scenario.job.gpus;
+    groups = groups_of(scenario, flags.choice, gpus);
+  }
+  const topology::Cluster cluster(hardware, gpus);
+  if (flags.output.format == "dot") {
+    std::ostringstream text;
+    write_dot(cluster.parts(), hardware.name, text);
+    output.write_text(text.str(), context);
+  } else {
+    output.write(topo_document(hardware, cluster, groups), context);
+  }
+  return kDone;
+}
+
+}  // namespace
+
+void add_topo(CLI::App& app, Action& action) {
+  auto flags = std::make_shared<Flags>();
+  CLI::App* command = app.add_subcommand("topo", "A cluster's graph, and what a layout's groups see of it");
+  command->description(
+      "Examples:\n"
+      "  shardfit topo gb200-nvl72 --gpus 128\n"
+      "  shardfit topo scenarios/qwen3-vl-235b-gb200.json --tp 2 --pp 4 --ep 8\n"
+      "  shardfit topo b200-hgx --gpus 16 --format dot | dot -Tsvg > cluster.svg\n\n"
+      "Links and routes with their figures; with a layout, each process group's bandwidth, latency and crossings.");
+  command->add_option("what", flags->what, "Scenario file, hardware file (hardware/NAME.json) or hardware name")
+      ->required()
+      ->type_name("SCENARIO|HARDWARE");
+  command->add_option("--gpus", flags->gpus, "GPUs (default: the scenario's, or one NVLink domain)")
+      ->check(CLI::Range(1, 1 << 20))
+      ->type_name("N");
+  add_output_flags(*command, flags->output, {"dot"});
+  add_layout_flags(*command, flags->choice, true);
+  command->callback([flags, &action] { action = [flags](Context& context) { return run_topo(*flags, context); }; });
+}
+
+}  // namespace shardfit::cli

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/words.hpp"
+
+#include <charconv>
+
+namespace shardfit::cli {
+
+std::vector<std::string> pieces(std::string_view text, char separator) {
+  std::vector<std::string> out(1);
+  for (char c : text) {
+    if (c == separator) out.emplace_back();
+    else out.back() += c;
+  }
+  return out;
+}
+
+std::string one_of(const std::vector<std::string_view>& names) {
+  std::string text;
+  for (std::string_view name : names) text += (text.empty() ? "one of " : ", ") + std::string(name);
+  return text;
+}
+
+int whole_number(const std::string& flag, const std::string& text, int least) {
+  int n = 0;
+  const char* end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, n);
+  if (error != std::errc{} || stop != end || n < least)
+    throw InputError("", flag, "'" + text + "'", "a whole number of at least " + std::to_string(least));
+  return n;
+}
+
+double fraction(const std::string& flag, const std::string& text) {
+  double x = 0;
+  const char* end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, x);
+  if (error != std::errc{} || stop != end || !(x >= 0 && x <= 1))
+    throw InputError("", flag, "'" + text + "'", "a number from 0 to 1");
+  return x;
+}
+
+bool truth(const std::string& flag, const std::string& text) {
+  if (text == "true" || text == "yes" || text == "on" || text == "1") return true;
+  if (text == "false" || text == "no" || text == "off" || text == "0") return false;
+  throw InputError("", flag, "'" + text + "'", "true or false");
+}
+
+void unknown_word(const std::string& flag, const std::string& text, const std::vector<std::string_view>& names) {
+  const auto near = nearest_name(text, names);
+  throw InputError("", flag, "'" + text + "'", one_of(names), near ? "did you mean " + *near + "?" : "");
+}
+
+}  // namespace shardfit::cli

@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "report/topo_view.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "report/figures_section.hpp"
+#include "shardfit/estimate/estimator.hpp"
+
+namespace shardfit {
+namespace {
+
+using topology::Cluster;
+using topology::GraphParts;
+
+constexpr int kMembersShown = 6;   // of a group, before "..."
+
+Cell gb_per_s_cell(BytesPerSecond rate) { return rate.value > 0 ? Cell(rate.value / kGB) : Cell(); }
+
+Column rate_column(const char* key, const char* title) { return {key, title, ColumnKind::number, 1}; }
+
+Section sizes_section(const HardwareSpec& hardware, const Cluster& cluster, const GraphParts& parts) {
+  const int last = cluster.gpus() - 1;
+  Facts facts{{{"hardware", "hardware"}, text_cell(hardware.name), {}},
+              {{"gpus", "GPUs", ColumnKind::count}, count_cell(cluster.gpus()), {}},
+              {{"nodes", "nodes", ColumnKind::count}, count_cell(cluster.node_of(last) + 1), {}},
+              {{"nvlink_domains", "NVLink domains", ColumnKind::count}, count_cell(cluster.domain_of(last) + 1), {}}};
+  EnumArray<topology::VertexKind, std::int64_t> counts{};
+  for (const topology::Vertex& vertex : parts.vertices) ++counts[vertex.kind];
+  for (topology::VertexKind kind : {topology::VertexKind::nic, topology::VertexKind::leaf, topology::VertexKind::spine}) {
+    const std::string name = std::string(name_of(kind)) + "s";
+    facts.push_back({{name, name, ColumnKind::count}, count_cell(counts[kind]), {}});
+  }
+  return {"cluster", "Cluster", std::move(facts), {}};
+}
+
+/// One row for all edges that join the same kinds of vertices with the same figures.
+Section links_section(const GraphParts& parts) {
+  struct Kind {
+    topology::LinkKind link;
+    topology::VertexKind from, to;
+    double bandwidth, latency;
+    auto operator<=>(const Kind&) const = default;
+  };
+  std::map<Kind, std::int64_t> counts;
+  for (const topology::Edge& edge : parts.edges)
+    ++counts[{edge.kind, parts.vertices[std::size_t(edge.from)].kind, parts.vertices[std::size_t(edge.to)].kind,
+              edge.bandwidth.value, edge.latency.value}];
+  Table table;
+  table.columns = {{"link", "link"}, {"from", "from"}, {"to", "to"}, {"count", "links", ColumnKind::count},
+                   rate_column("gb_per_s", "GB/s"), {"latency", "latency", ColumnKind::seconds}};
+  for (const auto& [kind, count] : counts)
+    table.rows.push_back({{text_cell(name_of(kind.link)), text_cell(name_of(kind.from)), text_cell(name_of(kind.to)),
+                           count_cell(count), gb_per_s_cell(BytesPerSecond(kind.bandwidth)), Seconds(kind.latency)},
+                          RowKind::data, 0});
+  Section section{"links", "Links", std::move(table), {}};
+  section.notes.push_back("GB/s: 1e9 bytes, one direction");
+  return section;
+}
+
+Section routes_section(const Cluster& cluster) {
+  Table table;
+  table.columns = {{"pair", "pair"},
+                   {"from", "from", ColumnKind::count},
+                   {"to", "to", ColumnKind::count},
+                   rate_column("gb_per_s", "GB/s"),
+                   {"latency", "latency", ColumnKind::seconds},
+                   {"network_switches", "switches", ColumnKind::count},
+                   {"over_spine", "spine", ColumnKind::flag},
+                   {"relayed", "relayed", ColumnKind::flag}};
+  const topology::LinkMatrix matrix = cluster.link_matrix();
+  std::set<topology::PairClass> seen;
+  for (int to : matrix.ranks) {
+    const int from = matrix.ranks.front();
+    const topology::PairClass pair = cluster.pair_class(from, to);
+    if (pair == topology::PairClass::self || !seen.insert(pair).second) continue;
+    const topology::Route& route = cluster.route(from, to);
+    table.rows.push_back({{text_cell(name_of(pair)), count_cell(from), count_cell(to), gb_per_s_cell(route.bandwidth),
+                           route.latency, count_cell(route.network_switches), route.over_spine, route.relayed},
+                          RowKind::data, 0});
+  }
+  Section section{"routes", "How ranks are joined", std::move(table), {}};
+  section.notes.push_back("GB/s: of the narrowest link, nobody else sending; relayed: leaves by a neighbour's NIC");
+  return section;
+}
+
+std::string members_text(GroupShape shape, int rank) {
+  const std::vector<int> members = group_members(shape, rank);
+  std::string text;
+  for (std::size_t i = 0; i < members.size(); ++i) {
+    if (i == kMembersShown && members.size() > kMembersShown + 1) return text + fmt::format(" .. {}", members.back());
+    text += fmt::format("{}{}", i ? " " : "", members[i]);
+  }
+  return text;
+}
+
+Row group_row(const Cluster& cluster, const char* name, GroupShape shape) {
+  const topology::GroupLinks links = cluster.links({shape.size, shape.stride});
+  const auto latency = [](Seconds s) { return s.value > 0 ? Cell(s) : Cell(); };
+  Row row;
+  row.cells = {text_cell(name),
+               count_cell(shape.size),
+               count_cell(shape.stride),
+               count_cell(links.members_per_domain),
+               count_cell(links.domains),
+               count_cell(links.nodes),
+               gb_per_s_cell(links.nvlink),
+               gb_per_s_cell(links.network),
+               gb_per_s_cell(links.network_alltoall),
+               latency(links.domains > 1 ? links.network_latency : links.nvlink_latency),
+               text_cell(members_text(shape, 0))};
+  return row;
+}
+
+Section groups_section(const Cluster& cluster, const PlacedGroups& groups) {
+  Table table;
+  table.columns = {{"group", "group"},
+                   {"size", "size", ColumnKind::count},
+                   {"stride", "stride", ColumnKind::count},
+                   {"members_per_domain", "per domain", ColumnKind::count},
+                   {"nvlink_domains", "domains", ColumnKind::count},
+                   {"nodes", "nodes", ColumnKind::count},
+                   rate_column("nvlink_gb_per_s", "NVLink GB/s"),
+                   rate_column("network_gb_per_s", "network GB/s"),
+                   rate_column("network_alltoall_gb_per_s", "all-to-all GB/s"),
+                   {"latency", "latency", ColumnKind::seconds},
+                   {"members_of_rank_0", "group of rank 0"}};
+  const GroupShapes& s = groups.shapes;
+  const std::pair<const char*, GroupShape> all[] = {{"tp", s.tp}, {"cp", s.cp},   {"dp", s.dp},       {"dp_cp", s.dp_cp}, {"pp", s.pp},
+                                                    {"etp", s.etp}, {"ep", s.ep}, {"tp_ep", s.tp_ep}, {"edp", s.edp}};
+  for (const auto& [name, shape] : all) table.rows.push_back(group_row(cluster, name, shape));
+  Section section{"groups", "Process groups of " + layout_id(groups.layout), std::move(table), {}};
+  section.notes.push_back("GB/s: per rank and direction, of the worst group while all groups of its kind send");
+  return section;
+}
+
+}  // namespace
+
+Document topo_document(const HardwareSpec& hardware, const Cluster& cluster, const std::optional<PlacedGroups>& groups) {
+  const GraphParts parts = cluster.parts();
+  Document document;
+  document.view = "topo";
+  document.title = fmt::format("Topology: {} x {}", cluster.gpus(), hardware.name);
+  document.sections = {sizes_section(hardware, cluster, parts), links_section(parts), routes_section(cluster)};
+  if (groups) document.sections.push_back(groups_section(cluster, *groups));
+  document.sections.push_back(report::figures_section(hardware));
+  return document;
+}
+
+}  // namespace shardfit
