@@ -2,8 +2,8 @@
 // Computes: attention over a window and over compressed keys, with one shared key-value head, between the input norm
 //   and the residual add.
 // Formula: q [ql, h] down and kv [d, h] on every rank, q up [n*d/tp, ql], output in groups [ol, n*d/og] then
-//   [h, og*ol/tp]; with a ratio r pooled keys (N/r of them) from two [w*d, h] projections, w = 2 if windows overlap; an
-//   indexer scores pooled keys and picks top-k. A query sees window + 64 + min(s/(2r), top-k) keys.
+//   [h, og*ol/tp]; with a ratio r pooled keys (N/r of them) from two [w*d, h] projections, w = 2 if windows
+//   overlap; an indexer scores pooled keys and picks top-k. A query sees window + 64 + min(s/(2r), top-k) keys.
 // Source: DeepSeek-V4's published config and weight shapes; kernels by analogy to MLA (kind: assumed).
 // Valid when: tp divides n and og. Indexer and compressor are held whole on every rank (assumed, as sparse MLA does).
 // Ignores: the indexer's own loss, gathers of pooled keys over context-parallel ranks, top-k selection.
@@ -19,23 +19,18 @@ namespace {
 
 constexpr double kWindowWaste = 64;        ///< keys of whole blocks beyond the window (assumed)
 constexpr double kDefaultWindow = 128;     ///< where the spec has none
-constexpr double kQueryBytesForward = 8, kQueryBytesBackward = 12;   ///< rotation and layout, B an element of q (assumed)
+constexpr double kQueryBytesForward = 8, kQueryBytesBackward = 12;   ///< B an element of q (assumed)
 constexpr double kScoreBytes = 4;          ///< an fp32 index score
 constexpr double kIndexBytes = 4;          ///< a chosen key
 
-// Sums assumed 1.2 / 1.4 units and 40 / 60 kernels (no such run is published); norm and core carry 0.16 / 0.19, 4 / 6.
+// Sums assumed 1.2 / 1.4 units and 40 / 60 kernels (no such run is published); norm and core carry 0.16 / 0.19, 4 /
+//   6.
 constexpr HostWork kDownForward{0.24, 8, 0}, kDownBackward{0.26, 12, 0};
 constexpr HostWork kUpForward{0.25, 8, 0}, kUpBackward{0.30, 14, 0};
 constexpr HostWork kCompressForward{0.30, 14, 0}, kCompressBackward{0.38, 18, 0};
 constexpr HostWork kProjForward{0.25, 6, 0}, kProjBackward{0.27, 10, 0};
 
-Op attention_part(const char* name) {
-  Op op;
-  op.name = name;
-  op.view = View::attention;
-  op.scope = GraphScope::attn;
-  return op;
-}
+Op attention_part(const char* name) { return part_op(name, View::attention, GraphScope::attn); }
 
 Linear linear(const char* name, std::int64_t tokens, std::int64_t out, std::int64_t in, Split split,
               bool already_cast = false) {
@@ -96,12 +91,7 @@ void add_compressor(Op& op, const char* kv, const char* gate, std::int64_t dim, 
   const std::int64_t width = (m.compress_overlap ? 2 : 1) * dim;
   add_linear(op, linear(kv, s.stream_tokens, width, s.hidden, Split::replicated, true), s);
   add_linear(op, linear(gate, s.stream_tokens, width, s.hidden, Split::replicated, true), s);
-  Weight bias;
-  bias.name = "position_bias";
-  bias.rows = m.compress_ratio;
-  bias.cols = width;
-  bias.trainable = trains_base(s);
-  op.weights.push_back(bias);
+  add_weight(op, "position_bias", ParamGroup::attention, m.compress_ratio, width, Split::replicated, s);
   add_norm_weights(op, "compressor_norm", dim, s.norm, s);
   const double rows = double(s.stream_tokens);
   keep(op, s, "compressor_inputs", tensor_bytes(rows, 2 * double(width), s.e));
@@ -157,19 +147,14 @@ Op attend_op(const CompressedMqaSpec& m, const Shapes& s) {
   core.effective_sequence = effective_sequence(s.sequence, int(seen));
   core.inputs_dropped_by = {RecomputeModule::mla_up_proj};
   Op op = core_attention_op(core, s);
-  if (!m.attention_sinks) return op;
-  Weight sinks;
-  sinks.name = "softmax_offset";
-  sinks.rows = m.num_attention_heads / s.tp;
-  sinks.split = Split::tensor;
-  sinks.trainable = trains_base(s);
-  op.weights.push_back(sinks);
+  if (m.attention_sinks) add_sinks(op, m.num_attention_heads / s.tp, s);
   return op;
 }
 
 Op proj_op(const CompressedMqaSpec& m, const Shapes& s) {
   Op op = attention_part("linear_proj");
-  const std::int64_t groups = m.o_groups / s.tp, group_in = std::int64_t(m.num_attention_heads) * m.head_dim / m.o_groups;
+  const std::int64_t groups = m.o_groups / s.tp;
+  const std::int64_t group_in = std::int64_t(m.num_attention_heads) * m.head_dim / m.o_groups;
   Linear down = linear("linear_o_down_proj", s.tokens, m.o_lora_rank, group_in, Split::tensor);
   down.repeats = groups;
   add_linear(op, down, s);

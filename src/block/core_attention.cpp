@@ -6,8 +6,8 @@
 // Source: Transformer Engine pytorch/attention/dot_product_attention/{backends,context_parallel}.py; FlashAttention's
 //   backward (5 products where forward has 2); copies read off measured peaks of Megatron-LM's golden runs.
 // Valid when: the mask is causal, rows are whole (packed rows see fewer keys).
-// Ignores: partial results of the ring, gathers of hierarchical groups (a2a+p2p counts one ring step, two outer groups:
-//   assumed), CP traffic in fp8.
+// Ignores: partial results of the ring, gathers of hierarchical groups (a2a+p2p counts one ring step, two outer
+//   groups: assumed), CP traffic in fp8.
 // Checked by: tests/block/gqa_test.cpp, tests/block/mla_test.cpp
 #include "block/core_attention.hpp"
 
@@ -21,7 +21,7 @@ namespace {
 constexpr double kBackwardFlops = 2.5;       ///< of forward: flash backward makes the scores again
 constexpr double kLogSumExp = 4;             ///< B a query and head, fp32
 constexpr double kMaskByte = 1;              ///< dropout mask, B an element
-constexpr double kWindowWaste = 96;          ///< keys a query beyond its window, from whole blocks (fitted to kernel times)
+constexpr double kWindowWaste = 96;          ///< keys a query beyond its window (fitted to kernel times)
 constexpr double kShortestEffective = 512;   ///< curves are flat below (kernel tables start here)
 // Passes over the scores of an unfused softmax, each way (counted: write, read, write, read; twice in backward).
 constexpr double kScorePassesForward = 4, kScorePassesBackward = 8;
@@ -141,10 +141,7 @@ double attention_flops(double heads, double qk_dim, double v_dim, double visible
 }
 
 Op core_attention_op(const CoreAttention& core, const Shapes& s) {
-  Op op;
-  op.name = core.name;
-  op.view = View::attention;
-  op.scope = GraphScope::attn;
+  Op op = part_op(core.name, View::attention, GraphScope::attn);
   op.recomputed_by = {RecomputeModule::core_attn};
   keep_tensors(op, core, s);
   op.transients.push_back({"query_key_value_gradient",
@@ -154,6 +151,10 @@ Op core_attention_op(const CoreAttention& core, const Shapes& s) {
   add_host(op.forward, kUnitsForward, kKernelsForward);
   add_host(op.backward, kUnitsBackward, kKernelsBackward);
   return op;
+}
+
+void add_sinks(Op& op, std::int64_t heads, const Shapes& s) {
+  add_weight(op, "softmax_offset", ParamGroup::attention, heads, 1, Split::tensor, s);
 }
 
 }  // namespace shardfit::block

@@ -31,4 +31,7 @@ double attention_flops(double heads, double qk_dim, double v_dim, double visible
 /// The operation: kept q, k, v, result, softmax or statistics; kernels; context-parallel traffic.
 Op core_attention_op(const CoreAttention& core, const Shapes& shapes);
 
+/// Adds one learned logit a head on this rank.
+void add_sinks(Op& op, std::int64_t heads, const Shapes& shapes);
+
 }  // namespace shardfit::block

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Computes: one decoder block: norm, mixer, residual add, norm, MLP, residual add, with second norms and
 //   hyper-connections where the model has them.
-// Formula: a residual add moves 6 B an element each way (with the norm's own 4 and 10 that makes 10 and 16) and keeps a
-//   dropout mask of 1 B. Hyper-connections with n streams: weights (2 + n)n*(n*h + 1) + 3 a sublayer; n*h*8 B a row
-//   forward, twice that backward.
-// Source: Megatron-LM core/transformer/transformer_layer.py, core/models/gpt/gpt_layer_specs.py (which norms are fused
-//   into the linear after them: all but latent attention's and an MoE layer's), core/fusions/fused_bias_dropout.py.
+// Formula: a residual add moves 6 B an element each way (with the norm's own 4 and 10 that makes 10 and 16) and
+//   keeps a dropout mask of 1 B. Hyper-connections with n streams: weights (2 + n)n*(n*h + 1) + 3 a sublayer; n*h*8
+//   B a row forward, twice that backward.
+// Source: Megatron-LM core/transformer/transformer_layer.py, core/models/gpt/gpt_layer_specs.py (which norms are
+//   fused into the linear after them: all but latent attention's and an MoE layer's),
+//   core/fusions/fused_bias_dropout.py.
 // Valid when: the residual stream is in the activation type.
 // Ignores: fp32 residuals, the bias add of row-parallel linears (fused).
 // Checked by: tests/block/decoder_block_test.cpp
@@ -17,10 +18,11 @@ namespace {
 
 constexpr double kResidualBytes = 6;       ///< read both, write the sum; backward the same (counted)
 constexpr double kMaskByte = 1;
+constexpr std::int64_t kScales = 3;        ///< learned scales of a hyper-connection: in, out, stream to stream
 constexpr double kStreamForward = 8, kStreamBackward = 16;   ///< mixing n streams, B an element (counted: four passes)
 
-// Share of a mixer's host work that its norm carries (assumed; sums are fitted), forward and backward. The sums of the
-// MLP kinds are carried whole by their own operations.
+// Share of a mixer's host work that its norm carries (assumed; sums are fitted), forward and backward. The sums of
+// the MLP kinds are carried whole by their own operations.
 constexpr double kNormUnitsForward = 0.06, kNormKernelsForward = 1, kNormUnitsBackward = 0.07, kNormKernelsBackward = 2;
 // Hyper-connections of one sublayer (assumed: no such run is published).
 constexpr double kStreamUnitsForward = 0.3, kStreamKernelsForward = 15;
@@ -48,9 +50,10 @@ NormPlace before_mixer(const MixerKind& kind, const Shapes& s) {
   // A fused norm runs inside the linear's offload scope; a separate one has its own.
   place.offload_input = apart ? OffloadModule::attn_norm : OffloadModule::qkv_linear;
   place.offload_output = OffloadModule::qkv_linear;
+  place.adapters = {LoraTarget::linear_qkv};
   if (is_recurrent(kind)) place.adapters = {LoraTarget::in_proj};
-  else if (latent) place.adapters = {LoraTarget::linear_q_down_proj, LoraTarget::linear_kv_down_proj, LoraTarget::linear_q_proj};
-  else place.adapters = {LoraTarget::linear_qkv};
+  if (latent)
+    place.adapters = {LoraTarget::linear_q_down_proj, LoraTarget::linear_kv_down_proj, LoraTarget::linear_q_proj};
   place.scope = std::holds_alternative<Mamba2Spec>(kind) ? GraphScope::mamba : GraphScope::attn;
   return place;
 }
@@ -94,10 +97,7 @@ Op post_norm(const char* name, const NormPlace& place, const Shapes& s) {
 }
 
 Op residual_op(const char* name, const NormPlace& place, const Shapes& s) {
-  Op op;
-  op.name = name;
-  op.view = View::residual;
-  op.scope = place.scope;
+  Op op = part_op(name, View::residual, place.scope);
   const double rows = double(s.stream_tokens), cols = double(s.hidden);
   add_memory(op.forward, name, kResidualBytes * rows * cols);
   add_memory(op.backward, name, kResidualBytes * rows * cols, Pass::dgrad);
@@ -105,23 +105,10 @@ Op residual_op(const char* name, const NormPlace& place, const Shapes& s) {
   return op;
 }
 
-Weight stream_weight(const char* name, std::int64_t rows, std::int64_t cols, const Shapes& s) {
-  Weight w;
-  w.name = name;
-  w.group = ParamGroup::hyper_connections;
-  w.rows = rows;
-  w.cols = cols;
-  w.trainable = trains_base(s);
-  return w;
-}
-
 /// Reads n streams, mixes the sublayer's input out of them and its output back in; the mixing weights come from the
 /// streams themselves by one thin projection.
 Op hyper_connection_op(const char* name, const NormPlace& place, const Shapes& s) {
-  Op op;
-  op.name = name;
-  op.view = View::residual;
-  op.scope = place.scope;
+  Op op = part_op(name, View::residual, place.scope);
   const std::int64_t n = s.residual_streams, mix = (2 + n) * n;
   Linear l;
   l.name = name;
@@ -132,8 +119,8 @@ Op hyper_connection_op(const char* name, const NormPlace& place, const Shapes& s
   l.split = Split::replicated;
   l.quantized = false;
   add_linear(op, l, s);
-  op.weights.push_back(stream_weight("hc_base", mix, 1, s));
-  op.weights.push_back(stream_weight("hc_scale", 3, 1, s));
+  add_weight(op, "hc_base", ParamGroup::hyper_connections, mix, 1, Split::replicated, s);
+  add_weight(op, "hc_scale", ParamGroup::hyper_connections, kScales, 1, Split::replicated, s);
   const double rows = double(s.stream_tokens), streams = double(n) * double(s.hidden);
   keep(op, s, "residual_streams", tensor_bytes(rows, streams, s.e));
   add_memory(op.forward, name, kStreamForward * rows * streams);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Computes: a gated DeltaNet mixer between the input norm and the residual add.
 // Formula: K = key heads*dk, V = value heads*dv, H = value heads, all over tp: in-projection [2K + 2V + 2H, h],
-//   convolution over 2K + V channels, out-projection [h, V]. Kept a token: convolution in and out 2(2K + V) each, q and k
-//   repeated to the value heads 2*2*H*dk, v 2V, chunk matrices 64*2*H, decay 4H, beta 2H, result 2V, gate 2V, normed 2V,
-//   out-projection's input 2V. FLOP N*H*(4*64*dk + 4*64*dv + 6*dk*dv + 2*64^2).
+//   convolution over 2K + V channels, out-projection [h, V]. Kept a token: convolution in and out 2(2K + V) each, q
+//   and k repeated to the value heads 2*2*H*dk, v 2V, chunk matrices 64*2*H, decay 4H, beta 2H, result 2V, gate 2V,
+//   normed 2V, out-projection's input 2V. FLOP N*H*(4*64*dk + 4*64*dv + 6*dk*dv + 2*64^2).
 // Source: Megatron-LM core/ssm/gated_delta_net; flash-linear-attention's chunked kernel; host shares as in gqa.cpp.
 // Valid when: tp*cp divides key and value heads.
 // Ignores: statistics of the q/k normalisation, convolution FLOP.
@@ -39,7 +39,7 @@ Widths widths_of(const GatedDeltaNetSpec& g, const Shapes& s) {
           g.value_head_dim};
 }
 
-Op part(const char* name) { return recurrent_part(name, View::linear_attention, GraphScope::attn); }
+Op part(const char* name) { return part_op(name, View::linear_attention, GraphScope::attn); }
 
 Op in_op(const Widths& w, const Shapes& s) {
   Op op = part("in_proj");
@@ -85,8 +85,8 @@ Op scan_op(const GatedDeltaNetSpec& g, const Widths& w, const Shapes& s) {
   add_memory(op.forward, op.name, n * (kConvForward * double(w.conv()) + kScanFeedForward * double(w.value)));
   add_memory(op.backward, op.name, n * (kConvBackward * double(w.conv()) + kScanFeedBackward * double(w.value)),
              Pass::dgrad);
-  add_scan(op, n * heads * (kChunkKey * kChunk * dk + kChunkValue * kChunk * dv + kState * dk * dv + 2 * kChunk * kChunk),
-           s);
+  const double chunk = kChunk * (kChunkKey * dk + kChunkValue * dv + 2 * kChunk);
+  add_scan(op, n * heads * (chunk + kState * dk * dv), s);
   // One state a chunk and head; backward holds them and their gradients.
   const Bytes states = tensor_bytes(n / kChunk, heads * dk * dv, s.e);
   op.transients.push_back({"chunk_states", states, Moment::forward, {}});

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Computes: grouped-query attention between the input norm and the residual add.
 // Formula: qkv weight [(n*(1 + gate) + 2g)*d/tp, h], output [h, n*d/tp]. Kept: q, k, v after rotation
-//   N*(n + 2*max(g, tp))*d/tp*e; with q/k norms their inputs N*(n + max(g, tp))*d/tp*e and statistics; the result; with
-//   an output gate the gate and the gated result.
+//   N*(n + 2*max(g, tp))*d/tp*e; with q/k norms their inputs N*(n + max(g, tp))*d/tp*e and statistics; the result;
+//   with an output gate the gate and the gated result.
 // Source: Megatron-LM core/transformer/attention.py:SelfAttention; kept tensors checked on Megatron-LM's golden runs;
 //   host shares: step-time fit (module sums), split among the operations by assumption.
 // Valid when: tp divides n, and g or g divides tp.
@@ -22,7 +22,8 @@ constexpr double kRotationBytes = 4;         ///< read and write; the same again
 constexpr double kGateBytes = 6;             ///< read result and gate, write
 constexpr double kBackwardFactor = 1.3;
 
-// Module sums of the fit are 0.45 / 0.55 units and 12 / 22 kernels; norm and core attention carry 0.16 / 0.19 and 4 / 6.
+// Module sums of the fit are 0.45 / 0.55 units and 12 / 22 kernels; norm and core attention carry 0.16 / 0.19 and 4
+//   / 6.
 constexpr HostWork kQkvForward{0.11, 3, 0}, kQkvBackward{0.14, 6, 0};
 constexpr HostWork kRotationForward{0.08, 3, 0}, kRotationBackward{0.10, 5, 0};
 constexpr HostWork kProjForward{0.10, 2, 0}, kProjBackward{0.12, 5, 0};
@@ -44,13 +45,7 @@ Widths widths_of(const GqaSpec& g, const Shapes& s) {
   return w;
 }
 
-Op attention_part(const char* name) {
-  Op op;
-  op.name = name;
-  op.view = View::attention;
-  op.scope = GraphScope::attn;
-  return op;
-}
+Op attention_part(const char* name) { return part_op(name, View::attention, GraphScope::attn); }
 
 /// Fewer key-value heads than ranks: slices of the projection are no whole heads, so ranks gather it and take theirs.
 void add_head_gather(Op& op, const Widths& w, const Shapes& s) {
@@ -84,8 +79,9 @@ Op qkv_op(const GqaSpec& g, const Widths& w, const Shapes& s) {
 void add_qk_norms(Op& op, const GqaSpec& g, const Widths& w, const Shapes& s) {
   const bool per_head = g.qk_norm == QkNorm::per_head;
   // Norms over a whole layer's heads are split with the heads.
-  add_norm_weights(op, "q_norm", per_head ? g.head_dim : w.query, s.norm, s, per_head ? Split::replicated : Split::tensor);
-  add_norm_weights(op, "k_norm", per_head ? g.head_dim : w.key, s.norm, s, per_head ? Split::replicated : Split::tensor);
+  const Split split = per_head ? Split::replicated : Split::tensor;
+  add_norm_weights(op, "q_norm", per_head ? g.head_dim : w.query, s.norm, s, split);
+  add_norm_weights(op, "k_norm", per_head ? g.head_dim : w.key, s.norm, s, split);
   const double n = double(s.tokens), normed = double(w.query + w.key);
   keep(op, s, "qk_norm_in", tensor_bytes(n, normed, s.e), {}, OffloadModule::qkv_linear);
   keep(op, s, "qk_norm_statistics", tensor_bytes(n, per_head ? normed / g.head_dim : 2, norm_statistics_width(s)));
@@ -112,15 +108,6 @@ CoreAttention core_of(const GqaSpec& g, const Widths& w, const Shapes& s) {
   core.flops = attention_flops(core.heads, g.head_dim, g.head_dim, visible_keys(s.sequence, g.sliding_window), s);
   core.effective_sequence = effective_sequence(s.sequence, g.sliding_window);
   return core;
-}
-
-void add_sinks(Op& op, const GqaSpec& g, const Shapes& s) {
-  Weight w;
-  w.name = "softmax_offset";
-  w.rows = g.num_attention_heads / s.tp;
-  w.split = Split::tensor;
-  w.trainable = trains_base(s);
-  op.weights.push_back(w);
 }
 
 Op gate_op(const Widths& w, const Shapes& s) {
@@ -158,7 +145,7 @@ void append_gqa(const GqaSpec& g, const Shapes& s, OpList& ops) {
   ops.push_back(qkv_op(g, w, s));
   ops.push_back(rotation_op(g, w, s));
   ops.push_back(core_attention_op(core_of(g, w, s), s));
-  if (g.attention_sinks) add_sinks(ops.back(), g, s);
+  if (g.attention_sinks) add_sinks(ops.back(), g.num_attention_heads / s.tp, s);
   if (g.output_gate) ops.push_back(gate_op(w, s));
   ops.push_back(proj_op(g, w, s));
 }

@@ -1,22 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 // Computes: what a linear layer, a norm and their tensor-parallel collectives add to an operation.
 // Formula: forward out[N, out], k = in; dgrad [N, in], k = out; wgrad [out, in], k = N, accumulated into the gradient
-//   buffer. A quantised operand costs one pass (input forward, output gradient backward); its column-wise copy is kept
-//   in place of the bf16 input. A norm moves 4 B an element forward and 10 backward.
+//   buffer. A quantised operand costs one pass (input forward, output gradient backward); its column-wise copy is
+//   kept in place of the bf16 input. A norm moves 4 B an element forward and 10 backward.
 // Source: Transformer Engine pytorch/module/{linear,layernorm_linear}.py, Megatron-LM core/tensor_parallel/layers.py;
 //   LoRA: Megatron-Bridge peft/utils.py:ParallelLinearAdapter.
 // Valid when: weights are bf16 (or fp16, fp32) with quantised copies beside them.
-// Ignores: bias gradients (a reduction hidden in dgrad), gathering of block scales, quantised gathers of the gradient of
-//   a row-parallel output (taken as bf16), the first quantisation of weights in a step.
+// Ignores: bias gradients (a reduction hidden in dgrad), gathering of block scales, quantised gathers of the
+//   gradient of a row-parallel output (taken as bf16), the first quantisation of weights in a step.
 // Checked by: tests/block/linear_test.cpp
 #include "block/linear.hpp"
 
 namespace shardfit::block {
 namespace {
 
-// Bytes a quantise pass moves for each element (kind: counted from the passes that Transformer Engine's kernels make).
-constexpr double kCastPerTensor = 5;         ///< read for the maximum, read, write one copy; Blackwell GEMMs take any layout
-constexpr double kCastPerTensorHopper = 6;   ///< and a transposed copy
+// Bytes a quantise pass moves for each element (kind: counted from the passes that Transformer Engine's kernels
+//   make).
+constexpr double kCastPerTensor = 5;         ///< read for the maximum, read, write one copy (Blackwell)
+constexpr double kCastPerTensorHopper = 6;   ///< and a transposed copy, which older GEMMs need
 constexpr double kCastBlock = 4.1;           ///< read, row and column copies, scales (mxfp8, 128-block)
 constexpr double kCastFp4 = 5.2;             ///< second maximum pass, row and column copies
 
@@ -25,8 +26,8 @@ constexpr double kMxfp8Width = 1 + 1.0 / 32;
 constexpr double kBlockwiseWidth = 1 + 4.0 / 128;
 constexpr double kNvfp4Width = 0.5 + 1.0 / 16;
 
-// Bytes moved by a norm for each element (kind: counted): read and write of bf16; backward input, gradient and its sum
-// with the residual's gradient, read twice for the two reductions.
+// Bytes moved by a norm for each element (kind: counted): read and write of bf16; backward input, gradient and its
+// sum with the residual's gradient, read twice for the two reductions.
 constexpr double kNormForward = 4, kNormBackward = 10;
 
 // Statistics a row: 1/sigma, and the mean of a LayerNorm, fp32.
@@ -61,17 +62,6 @@ void add_gemms(Op& op, const char* name, Math math, double tokens, double out, d
   if (weight_grad) add_gemm(op.backward, name, Pass::wgrad, math, out, in, tokens, repeats, s.grad_bytes, s.grad_bytes);
 }
 
-Weight weight(const char* name, ParamGroup group, std::int64_t rows, std::int64_t cols, Split split, bool trainable) {
-  Weight w;
-  w.name = name;
-  w.group = group;
-  w.rows = rows;
-  w.cols = cols;
-  w.split = split;
-  w.trainable = trainable;
-  return w;
-}
-
 void add_traffic(Work& work, const char* name, CollectiveKind kind, double bytes, Hides hides) {
   Traffic t;
   t.name = name;
@@ -82,15 +72,15 @@ void add_traffic(Work& work, const char* name, CollectiveKind kind, double bytes
 }
 
 /// The low-rank pair beside a frozen linear, in bf16. Both weights are split over tp whatever the base: A of a column
-/// base by its rows (its output is gathered), A of a row base by its input (its output is all-reduced); B by its rows,
-/// with a gathered output under a row base.
+/// base by its rows (its output is gathered), A of a row base by its input (its output is all-reduced); B by its
+/// rows, with a gathered output under a row base.
 void add_adapter(Op& op, const Linear& l, const Shapes& s) {
   const int tp = l.split == Split::tensor ? s.tp : 1;
   const std::int64_t rank = s.lora_rank;
   const std::int64_t a_out = l.row_parallel ? rank : rank / tp;
   const std::int64_t b_out = l.row_parallel ? l.out / tp : l.out;
-  op.weights.push_back(weight("lora_a", ParamGroup::lora, a_out, l.in, l.split, true));
-  op.weights.push_back(weight("lora_b", ParamGroup::lora, b_out, rank, l.split, true));
+  add_weight(op, "lora_a", ParamGroup::lora, a_out, l.in, l.split, s).trainable = true;
+  add_weight(op, "lora_b", ParamGroup::lora, b_out, rank, l.split, s).trainable = true;
   const Math math = s.precision == Precision::fp32 ? Math::fp32 : Math::bf16;
   add_gemms(op, "lora_a", math, l.tokens, double(a_out), double(l.in), s, s.needs_input_grad, true);
   add_gemms(op, "lora_b", math, l.tokens, double(b_out), double(rank), s, true, true);
@@ -133,16 +123,33 @@ double norm_statistics_width(const Shapes& s) {
   return s.norm == NormKind::layernorm ? kLayerNormStatistics : kRmsStatistics;
 }
 
+Op part_op(const char* name, View view, std::optional<GraphScope> scope) {
+  Op op;
+  op.name = name;
+  op.view = view;
+  op.scope = scope;
+  return op;
+}
+
+Weight& add_weight(Op& op, const char* name, ParamGroup group, std::int64_t rows, std::int64_t cols, Split split,
+                   const Shapes& s) {
+  Weight w;
+  w.name = name;
+  w.group = group;
+  w.rows = rows;
+  w.cols = cols;
+  w.split = split;
+  w.trainable = trains_base(s);
+  op.weights.push_back(w);
+  return op.weights.back();
+}
+
 void add_linear(Op& op, const Linear& l, const Shapes& s) {
   const bool trains = trains_base(s);
-  Weight w = weight(l.name, l.group, l.out, l.in, l.split, trains);
+  Weight& w = add_weight(op, l.name, l.group, l.out, l.in, l.split, s);
   w.linear = l.quantized;
   w.count = l.repeats;
-  op.weights.push_back(w);
-  if (l.bias) {
-    const Split split = l.row_parallel ? Split::replicated : l.split;
-    op.weights.push_back(weight("bias", l.group, l.out, 1, split, trains));
-  }
+  if (l.bias) add_weight(op, "bias", l.group, l.out, 1, l.row_parallel ? Split::replicated : l.split, s);
   const double out = double(l.out), in = double(l.in), repeats = double(l.repeats);
   if (l.quantized && !l.input_already_cast) add_quantize(op.forward, l.name, l.tokens, in * repeats, s);
   add_gemms(op, l.name, math_of_linear(l, s), l.tokens, out, in, s, s.needs_input_grad, trains, repeats);
@@ -214,17 +221,13 @@ void keep_delayed_copy(Op& op, const Shapes& s, double rows, double cols) {
 }
 
 void add_norm_weights(Op& op, const char* name, std::int64_t width, NormKind kind, const Shapes& s, Split split) {
-  op.weights.push_back(weight(name, ParamGroup::norms, width, 1, split, trains_base(s)));
-  if (kind == NormKind::layernorm)
-    op.weights.push_back(weight("norm_bias", ParamGroup::norms, width, 1, split, trains_base(s)));
+  add_weight(op, name, ParamGroup::norms, width, 1, split, s);
+  if (kind == NormKind::layernorm) add_weight(op, "norm_bias", ParamGroup::norms, width, 1, split, s);
 }
 
 Op norm_op(const char* name, const Shapes& s, std::int64_t width, EnumSet<RecomputeModule> output_dropped_by,
            std::optional<GraphScope> scope, NormOutput output, EnumSet<LoraTarget> adapters) {
-  Op op;
-  op.name = name;
-  op.view = View::norm;
-  op.scope = scope;
+  Op op = part_op(name, View::norm, scope);
   op.recomputed_by = output_dropped_by;
   add_norm_weights(op, name, width, s.norm, s);
   const double rows = double(s.stream_tokens), cols = double(width);

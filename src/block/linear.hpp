@@ -21,16 +21,23 @@ struct Linear {
   std::optional<LoraTarget> adapter;   ///< the name by which LoRA may target it
 };
 
+/// An empty operation.
+Op part_op(const char* name, View view, std::optional<GraphScope> scope);
+
+/// Adds a weight that is no linear layer's; it trains as the layer does.
+Weight& add_weight(Op& op, const char* name, ParamGroup group, std::int64_t rows, std::int64_t cols, Split split,
+                   const Shapes& shapes);
+
 /// Adds to `op`: the weight (and bias), forward and backward kernels, and their casts. dgrad only where something
 /// upstream trains, wgrad only where the weight does. Formula: forward [N, out] += k = in; dgrad [N, in], k = out;
 /// wgrad [out, in], k = N, read and written at the gradient buffer's width. Source: Transformer Engine
-/// pytorch/module/linear.py. Ignores: bias gradients (a reduction hidden in dgrad). With LoRA an `adapter` linear also
-/// gets its two low-rank weights, their kernels, kept inputs and gathers. The linear's own input is not added to
+/// pytorch/module/linear.py. Ignores: bias gradients (a reduction hidden in dgrad). With LoRA an `adapter` linear
+/// also gets its two low-rank weights, their kernels, kept inputs and gathers. The linear's own input is not added to
 /// `saved`: whoever makes that tensor does, see `linear_input`.
 void add_linear(Op& op, const Linear& linear, const Shapes& shapes);
 
-/// Adds a quantise pass of a [rows, cols] bf16 tensor to `work`: nothing for bf16. Bytes an element: per-tensor current
-/// scaling 5 (6 on Hopper: no transpose-free GEMM), mxfp8 and 128-block 4.1, nvfp4 5.2.
+/// Adds a quantise pass of a [rows, cols] bf16 tensor to `work`: nothing for bf16. Bytes an element: per-tensor
+/// current scaling 5 (6 on Hopper: no transpose-free GEMM), mxfp8 and 128-block 4.1, nvfp4 5.2.
 void add_quantize(Work& work, const char* name, double rows, double cols, const Shapes& shapes);
 
 /// Adds a memory-bound kernel that moves `bytes`.
@@ -47,9 +54,10 @@ enum class NormOutput {
   not_kept      ///< its reader needs nothing for backward (a norm before a residual add)
 };
 
-/// A norm, an operation of its own or fused before a linear: weights, kept input and statistics (4 B a row for RMSNorm,
-/// 8 for LayerNorm), kept output. `output_dropped_by`: modules that drop the output and run the norm again. No host
-/// work and no residual add: who knows the module adds them. `adapters`: LoRA targets that read the output.
+/// A norm, an operation of its own or fused before a linear: weights, kept input and statistics (4 B a row for
+/// RMSNorm, 8 for LayerNorm), kept output. `output_dropped_by`: modules that drop the output and run the norm
+/// again. No host work and no residual add: who knows the module adds them. `adapters`: LoRA targets that read the
+/// output.
 Op norm_op(const char* name, const Shapes& shapes, std::int64_t width, EnumSet<RecomputeModule> output_dropped_by,
            std::optional<GraphScope> scope, NormOutput output = NormOutput::one_linear,
            EnumSet<LoraTarget> adapters = {});
@@ -80,8 +88,8 @@ constexpr Bytes tensor_bytes(double rows, double cols, double width) {
 void keep(Op& op, const Shapes& shapes, const char* name, Bytes bytes, EnumSet<RecomputeModule> dropped_by = {},
           std::optional<OffloadModule> offload = {});
 
-/// Keeps the input of a linear for its weight gradient. Frozen weights keep none, but an adapter among `adapters` that
-/// the run trains keeps it in bf16.
+/// Keeps the input of a linear for its weight gradient. Frozen weights keep none, but an adapter among `adapters`
+/// that the run trains keeps it in bf16.
 void keep_linear_input(Op& op, const Shapes& shapes, const char* name, double rows, double cols,
                        EnumSet<RecomputeModule> dropped_by = {}, std::optional<OffloadModule> offload = {},
                        EnumSet<LoraTarget> adapters = {});
@@ -98,9 +106,9 @@ void keep_reference_input(Op& op, const Shapes& shapes, const char* name, double
 /// Delayed scaling cannot quantise again: the output projection keeps an fp8 copy beside the bf16 tensor.
 void keep_delayed_copy(Op& op, const Shapes& shapes, double rows, double cols);
 
-/// Tensor-parallel traffic before a column-parallel linear whose whole input is [N, width]. With sequence parallelism:
-/// gather forward (exposed), gather again for wgrad and reduce-scatter of the input's gradient (both behind GEMMs), with
-/// the gathered tensor as a transient of both passes.
+/// Tensor-parallel traffic before a column-parallel linear whose whole input is [N, width]. With sequence
+/// parallelism: gather forward (exposed), gather again for wgrad and reduce-scatter of the input's gradient (both
+/// behind GEMMs), with the gathered tensor as a transient of both passes.
 /// Without: all-reduce of the input's gradient (behind wgrad). Source: Megatron-LM core/tensor_parallel/layers.py.
 void add_column_traffic(Op& op, const Shapes& shapes, double width, bool quantized = true);
 

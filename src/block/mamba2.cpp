@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Computes: a Mamba2 mixer between the input norm and the residual add.
-// Formula: d = heads*head_dim, G = groups*state, all over tp: in-projection [2d + 2G + heads, h], convolution over d + 2G
-//   channels, out-projection [h, d]. Kept: z, x, B, C, dt N*(2d + 2G + heads)*e; scan result, norm's input and norm's output
-//   N*d*e each. FLOP N*(2Q*G + 2Q*d + 6*d*state), Q the chunk.
-// Source: Megatron-LM core/ssm/mamba_mixer.py and the memory-efficient SSD scan that it calls; host shares as in gqa.cpp.
+// Formula: d = heads*head_dim, G = groups*state, all over tp: in-projection [2d + 2G + heads, h], convolution over
+//   d + 2G channels, out-projection [h, d]. Kept: z, x, B, C, dt N*(2d + 2G + heads)*e; scan result, norm's input
+//   and norm's output N*d*e each. FLOP N*(2Q*G + 2Q*d + 6*d*state), Q the chunk.
+// Source: Megatron-LM core/ssm/mamba_mixer.py and the memory-efficient SSD scan that it calls; host shares as in
+//   gqa.cpp.
 // Valid when: tp divides heads and groups.
 // Ignores: convolution FLOP; the projection's own output beside its contiguous copy for an instant at b > 1.
 // Checked by: tests/block/mamba2_test.cpp
@@ -34,7 +35,7 @@ Widths widths_of(const Mamba2Spec& m, const Shapes& s) {
           m.num_heads / s.tp};
 }
 
-Op part(const char* name) { return recurrent_part(name, View::mamba, GraphScope::mamba); }
+Op part(const char* name) { return part_op(name, View::mamba, GraphScope::mamba); }
 
 Op in_op(const Mamba2Spec& m, const Widths& w, const Shapes& s) {
   Op op = part("in_proj");

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Computes: multi-head latent attention between the input norm and the residual add.
-// Formula: q [ql, h] and kv [kvl + rope, h] down-projections on every rank; up-projections [n*(nope + rope)/tp, ql] and
-//   [n*(nope + v)/tp, kvl]; output [h, n*v/tp]. Kept: Ns*(ql + kvl + rope) compressed and Ns*(ql + kvl) as the inputs of
-//   the up-projections; N*n/tp*(2*(nope + rope) + v) of q, k, v; the result.
-// Source: Megatron-LM core/transformer/multi_latent_attention.py; kept tensors checked on Megatron-LM's golden runs and
-//   on SimuMax's of DeepSeek models; host shares as in gqa.cpp.
+// Formula: q [ql, h] and kv [kvl + rope, h] down-projections on every rank; up-projections [n*(nope + rope)/tp, ql]
+//   and [n*(nope + v)/tp, kvl]; output [h, n*v/tp]. Kept: Ns*(ql + kvl + rope) compressed and Ns*(ql + kvl) as the
+//   inputs of the up-projections; N*n/tp*(2*(nope + rope) + v) of q, k, v; the result.
+// Source: Megatron-LM core/transformer/multi_latent_attention.py; kept tensors checked on Megatron-LM's golden runs
+//   and on SimuMax's of DeepSeek models; host shares as in gqa.cpp.
 // Valid when: tp divides n. Without latent norms the compressed tensors are kept twice all the same (measured).
 // Ignores: the gathered rotary key, N*rope, that a recomputed up-projection keeps under sequence parallelism; time of
 //   the latent norms; fused down-projections; padding of v in packed rows.
@@ -19,7 +19,8 @@ namespace {
 /// Bytes moved for each element of q to rotate, split and join heads, each way (counted: four passes of bf16).
 constexpr double kShuffleBytes = 8;
 
-// Module sums of the fit are 0.75 / 0.85 units and 20 / 34 kernels; norm and core attention carry 0.16 / 0.19 and 4 / 6.
+// Module sums of the fit are 0.75 / 0.85 units and 20 / 34 kernels; norm and core attention carry 0.16 / 0.19 and 4
+//   / 6.
 constexpr HostWork kDownForward{0.14, 5, 0}, kDownBackward{0.16, 8, 0};
 constexpr HostWork kUpForward{0.30, 8, 0}, kUpBackward{0.34, 14, 0};
 constexpr HostWork kProjForward{0.15, 3, 0}, kProjBackward{0.16, 6, 0};
@@ -42,13 +43,7 @@ Widths widths_of(const MlaSpec& m, const Shapes& s) {
   return w;
 }
 
-Op attention_part(const char* name) {
-  Op op;
-  op.name = name;
-  op.view = View::attention;
-  op.scope = GraphScope::attn;
-  return op;
-}
+Op attention_part(const char* name) { return part_op(name, View::attention, GraphScope::attn); }
 
 Linear linear(LoraTarget target, std::int64_t tokens, std::int64_t out, std::int64_t in, Split split) {
   Linear l;
@@ -64,12 +59,14 @@ Linear linear(LoraTarget target, std::int64_t tokens, std::int64_t out, std::int
 Op down_op(const Widths& w, const Shapes& s) {
   Op op = attention_part("linear_down_proj");
   const bool compressed_query = w.q_rank > 0;
-  if (compressed_query) add_linear(op, linear(LoraTarget::linear_q_down_proj, s.stream_tokens, w.q_rank, s.hidden, Split::replicated), s);
-  Linear kv = linear(LoraTarget::linear_kv_down_proj, s.stream_tokens, w.kv_rank + w.rope, s.hidden, Split::replicated);
+  const std::int64_t rows = s.stream_tokens;
+  if (compressed_query)
+    add_linear(op, linear(LoraTarget::linear_q_down_proj, rows, w.q_rank, s.hidden, Split::replicated), s);
+  Linear kv = linear(LoraTarget::linear_kv_down_proj, rows, w.kv_rank + w.rope, s.hidden, Split::replicated);
   kv.input_already_cast = compressed_query;
   add_linear(op, kv, s);
-  const double rows = double(s.stream_tokens);
-  keep(op, s, "compressed", tensor_bytes(rows, double(w.q_rank + w.kv_rank + w.rope), s.e), {}, OffloadModule::qkv_linear);
+  keep(op, s, "compressed", tensor_bytes(double(rows), double(w.q_rank + w.kv_rank + w.rope), s.e), {},
+       OffloadModule::qkv_linear);
   op.forward.host = kDownForward;
   op.backward.host = kDownBackward;
   return op;

@@ -15,14 +15,6 @@ namespace {
 constexpr double kBackwardFlops = 2.5;   ///< of forward (fitted)
 }  // namespace
 
-Op recurrent_part(const char* name, View view, GraphScope scope) {
-  Op op;
-  op.name = name;
-  op.view = view;
-  op.scope = scope;
-  return op;
-}
-
 void add_scan(Op& op, double flops, const Shapes& s) {
   Kernel kernel;
   kernel.name = op.name;
@@ -47,14 +39,7 @@ void add_sequence_exchange(Op& op, const char* name, double width, const Shapes&
 }
 
 void add_split_weight(Op& op, const char* name, ParamGroup group, std::int64_t elements, const Shapes& s, bool fp32) {
-  Weight w;
-  w.name = name;
-  w.group = group;
-  w.rows = elements;
-  w.split = Split::tensor;
-  w.fp32 = fp32;
-  w.trainable = trains_base(s);
-  op.weights.push_back(w);
+  add_weight(op, name, group, elements, 1, Split::tensor, s).fp32 = fp32;
 }
 
 }  // namespace shardfit::block

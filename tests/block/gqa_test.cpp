@@ -44,7 +44,8 @@ TEST_CASE("sequence parallelism over two ranks halves every kept byte of dense a
 
 TEST_CASE("weights of the ranks add up to the layer") {
   const std::int64_t whole = kHidden * (32 + 16) * 128 + 32 * 128 * kHidden + kHidden;
-  for (int tp : {1, 2, 4, 8, 16}) CHECK(whole_elements(mixer_block(llama_8b(), shapes_of(kHidden, kTokens, tp)), tp) == whole);
+  for (int tp : {1, 2, 4, 8, 16})
+    CHECK(whole_elements(mixer_block(llama_8b(), shapes_of(kHidden, kTokens, tp)), tp) == whole);
 }
 
 TEST_CASE("fewer key-value heads than ranks: weights are sliced, activations hold a whole head") {
@@ -69,11 +70,12 @@ TEST_CASE("kernels: 2 N params for the projections, causal half of 4 N s h for a
 TEST_CASE("a window limits what is seen, never below the causal half") {
   GqaSpec g = llama_8b();
   g.sliding_window = 1024;
-  const double full = kernel_flops(mixer_block(llama_8b(), shapes_of(kHidden, kTokens)), KernelKind::attention, Pass::forward);
-  const double window = kernel_flops(mixer_block(g, shapes_of(kHidden, kTokens)), KernelKind::attention, Pass::forward);
+  const Shapes s = shapes_of(kHidden, kTokens);
+  const double full = kernel_flops(mixer_block(llama_8b(), s), KernelKind::attention, Pass::forward);
+  const double window = kernel_flops(mixer_block(g, s), KernelKind::attention, Pass::forward);
   CHECK(window / full == doctest::Approx((1024.0 + 96) / 4096));
   g.sliding_window = 8192;
-  CHECK(kernel_flops(mixer_block(g, shapes_of(kHidden, kTokens)), KernelKind::attention, Pass::forward) == full);
+  CHECK(kernel_flops(mixer_block(g, s), KernelKind::attention, Pass::forward) == full);
 }
 
 TEST_CASE("attention kernels differ in what they keep") {
