@@ -58,10 +58,30 @@ double ring_us(Protocol protocol, const RingWork& work, const InDomain& in) {
   return fit.base + std::hypot(work.steps * fit.hop_simple, stream) + ramp * std::sqrt(stream);
 }
 
+/// NCCL hands over from LL a little late, so that the fitted times fall there by up to 13 %. No message is slower than a
+/// larger one: up to the handover the next protocol's time counts where it is less. LL128 follows LL only where NCCL
+/// gives it less latency than Simple.
+double low_latency_us(const RingWork& work, const InDomain& in) {
+  const double ll = ring_us(Protocol::ll, work, in);
+  const ProtocolLatency &l = kRingBelief[Protocol::ll128], &s = kRingBelief[Protocol::simple];
+  const bool ll128_follows = nccl_belief(in.generation).ll128 > 0 && l.base + l.hop * work.steps < s.base + s.hop * work.steps;
+  return ll128_follows ? std::min(ll, ring_us(Protocol::ll128, work, in)) : ll;
+}
+
+double ring_us(const Choice& choice, const RingWork& work, const InDomain& in) {
+  return choice.protocol == Protocol::ll ? low_latency_us(work, in) : ring_us(choice.protocol, work, in);
+}
+
 double nvls_us(double wire, const InDomain& in) {
   const NvlsFit& fit = nvls_fit(in.generation);
   const double stream = wire / (fit.rate * in.nvlink);
   return fit.base + stream + (fit.ramp + kRampPerRank * in.ranks) * std::sqrt(stream);
+}
+
+/// Wire bytes from which NCCL holds NVLS for quicker than LL.
+double nvls_handover(const RingWork& work, const NcclBelief& belief) {
+  const ProtocolLatency& ll = kRingBelief[Protocol::ll];
+  return std::max(0.0, (kNvlsBeliefLatency - ll.base - ll.hop * work.steps) / (1 / belief.ll - 1 / belief.nvls));
 }
 
 }  // namespace
@@ -77,14 +97,14 @@ double ring_collective_us(double bytes, int passes, const InDomain& in) {
     // Where the tables show NVLS for all-reduce it displaces both of the ring's bandwidth protocols.
     const double rival = passes == 2 ? believed(Protocol::ll, belief.ll, work) : ring.believed;
     if (believed_nvls < rival) return nvls_us(work.wire, in);
-    if (passes == 2) return ring_us(Protocol::ll, work, in);
+    if (passes == 2) return std::min(ring_us(Protocol::ll, work, in), nvls_us(nvls_handover(work, belief), in));
   }
-  return ring_us(ring.protocol, work, in);
+  return ring_us(ring, work, in);
 }
 
 double broadcast_us(double bytes, const InDomain& in) {
   const RingWork work{bytes, 0, double(in.ranks - 1)};
-  return ring_us(choose_protocol(work, nccl_belief(in.generation)).protocol, work, in);
+  return ring_us(choose_protocol(work, nccl_belief(in.generation)), work, in);
 }
 
 double all_to_all_us(double bytes, const InDomain& in) {
