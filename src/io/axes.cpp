@@ -56,7 +56,8 @@ void add_end_cuts(std::vector<PipelineSplit>& splits, int layers, int pp) {
     for (int b = 0; b <= kMostStageCut; ++b) {
       if ((a == 0 && b == 0) || (layers + a + b) % pp != 0) continue;
       const int n = (layers + a + b) / pp;
-      if (n - a < 1 || n - b < 1) continue;
+      const bool uniform = pp == 2 && a == b;   // no middle stage to differ from
+      if (n - a < 1 || n - b < 1 || uniform) continue;
       const PipelineSplit split = first_last(n - a, n - b);
       if (std::find(splits.begin(), splits.end(), split) == splits.end()) splits.push_back(split);
     }

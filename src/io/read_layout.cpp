@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "io/read_layout.hpp"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "io/model_kinds.hpp"
+#include "shardfit/layout/stage_plan.hpp"
 
 namespace shardfit::io {
 namespace {
@@ -235,6 +238,7 @@ Assumed<Layout> read_layout(const Value& value, Object* assumed, const LayoutCon
   }
   l.split = read_flat_split(o);
   if (const auto v = o.find("split")) l.split = read_split(*v);
+  if (!searched("vpp") && !o.find("vpp")) l.vpp = std::max(1, implied_vpp(l.split, l.pp));
   l.microbatch_group_size = o.get("microbatch_group_size", 0, 1);
   const auto dispatcher = o.find("dispatcher");
   if (!dispatcher && moe && !searched("dispatcher"))

@@ -11,6 +11,9 @@ namespace {
 
 constexpr std::size_t kMostValues = 4096;   ///< of one axis; beyond it a slip is likelier than a wish
 
+const std::vector<double> kAllOffloads{0, 0.25, 0.5, 0.75, 1};
+const std::vector<CpCommType> kAllCpComm{CpCommType::p2p, CpCommType::a2a, CpCommType::all_gather, CpCommType::a2a_p2p};
+
 bool is_all(const Value& v) { return v.is_text() && v.as_text() == "all"; }
 
 void refuse_repeats(const Value& axis, std::size_t values, std::size_t distinct) {
@@ -41,13 +44,18 @@ std::vector<int> read_ints(const Value& axis, int most) {
   return values;
 }
 
-/// One value or a list of them, each read by `read`.
+/// One value or a list of them, each read by `read`; "all" stands for the values of `all`, also inside a list.
 template <class T, class Read>
-std::vector<T> read_values(const Value& axis, Read read) {
+std::vector<T> read_values(const Value& axis, const std::vector<T>& all, Read read) {
+  if (is_all(axis)) return all;
   std::vector<T> values;
   const std::vector<Value> items = axis.is_list() ? axis.as_list() : std::vector<Value>{axis};
   if (items.empty() || items.size() > kMostValues) axis.refuse("a list of 1 to " + std::to_string(kMostValues) + " values");
   for (const Value& v : items) {
+    if (is_all(v)) {
+      values.insert(values.end(), all.begin(), all.end());
+      continue;
+    }
     const T value = read(v);
     if (std::find(values.begin(), values.end(), value) != values.end()) v.refuse("each value once");
     values.push_back(value);
@@ -98,28 +106,19 @@ void read_sizes(Object& o, const Job& job, SearchSpace& s) {
 }
 
 void read_choices(Object& o, const Job& job, SearchSpace& s) {
-  if (const auto v = o.find("recompute"))
-    s.recompute = is_all(*v) ? all_recompute(job) : read_values<Recompute>(*v, read_recompute);
+  if (const auto v = o.find("recompute")) s.recompute = read_values(*v, all_recompute(job), read_recompute);
   if (const auto v = o.find("sharding"))
-    s.sharding = is_all(*v) ? all_sharding(job) : read_values<Sharding>(*v, [&](const Value& x) {
-      return read_sharding(x, job.stack.framework);
-    });
-  if (const auto v = o.find("split")) s.split = is_all(*v) ? all_splits(job, s.pp) : read_values<PipelineSplit>(*v, read_split);
-  if (const auto v = o.find("dispatcher"))
-    s.dispatcher = is_all(*v) ? all_dispatchers(job) : read_values<Dispatcher>(*v, read_dispatcher);
+    s.sharding = read_values(*v, all_sharding(job), [&](const Value& x) { return read_sharding(x, job.stack.framework); });
+  if (const auto v = o.find("split")) s.split = read_values(*v, all_splits(job, s.pp), read_split);
+  if (const auto v = o.find("dispatcher")) s.dispatcher = read_values(*v, all_dispatchers(job), read_dispatcher);
   if (const auto v = o.find("cuda_graph"))
-    s.cuda_graph = is_all(*v) ? all_cuda_graphs(job) : read_values<CudaGraph>(*v, [&](const Value& x) {
-      return read_cuda_graph(x, job.model);
-    });
+    s.cuda_graph = read_values(*v, all_cuda_graphs(job), [&](const Value& x) { return read_cuda_graph(x, job.model); });
   if (const auto v = o.find("expert_alltoall_overlap"))
-    s.expert_alltoall_overlap =
-        is_all(*v) ? all_expert_overlap(job) : read_values<bool>(*v, [](const Value& x) { return x.as_bool(); });
+    s.expert_alltoall_overlap = read_values(*v, all_expert_overlap(job), [](const Value& x) { return x.as_bool(); });
   if (const auto v = o.find("optimizer_offload"))
-    s.optimizer_offload = is_all(*v) ? std::vector<double>{0, 0.25, 0.5, 0.75, 1}
-                                     : read_values<double>(*v, [](const Value& x) { return x.as_number(0, 1); });
+    s.optimizer_offload = read_values(*v, kAllOffloads, [](const Value& x) { return x.as_number(0, 1); });
   if (const auto v = o.find("cp_comm_type"))
-    s.cp_comm_type = is_all(*v) ? std::vector<CpCommType>{CpCommType::p2p, CpCommType::a2a, CpCommType::all_gather, CpCommType::a2a_p2p}
-                                : read_values<CpCommType>(*v, [](const Value& x) { return x.as_enum<CpCommType>(); });
+    s.cp_comm_type = read_values(*v, kAllCpComm, [](const Value& x) { return x.as_enum<CpCommType>(); });
 }
 
 }  // namespace
