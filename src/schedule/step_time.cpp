@@ -4,14 +4,16 @@
 //             T_j = way to it and back from it, one pass each + its own work M (F_j + B_j) + waiting while it fills
 //                 + waiting while it drains;       T = max over j.
 //           Waiting while it fills, the largest of: its first backward goes round through stage i > j, which has
-//           (warm-up of i + 1) forwards to await first; forwards wrap to the next chunk later than it would take them;
-//           the first wrap out of the steady state, delayed by stage i's alternation. Draining is the same played
-//           backwards in time, with forward and backward exchanged. If everything is warm-up, a stage turns round once
-//           and the longer waiting counts.
+//           (warm-up of i + 1) forwards to await first, at the pace of the slowest stage up to j; forwards wrap to the next
+//           chunk later than it would take them; the first wrap out of the steady state, delayed by stage i's
+//           alternation. Draining is the same played backwards in time, with forward and backward exchanged. If
+//           everything is warm-up, a stage turns round once and the longer waiting counts.
 // Source:   derived here from the order of Megatron-LM (d98e8a64) core/pipeline_parallel/schedules.py.
-// Valid when: a stage's chunks take equal time (first and last chunks that differ: error of their difference).
+// Valid when: a stage's chunks take about equal time. An embedding on the first chunk, a head and a few layers less on the
+//           last: still within 3 %. Layer counts that vary at random from chunk to chunk: not covered (10 % and more low).
 // Ignores:  paths that turn more than once; transfers that contend.
-// Checked by: tests/oracle/schedule_test.cpp (within 2 % of the event replay on random cases).
+// Checked by: tests/oracle/schedule_test.cpp (30,000 random cases: within 0.6 % of the event replay for 99 %,
+//           1.6 % at worst).
 #include "schedule/step_time.hpp"
 
 #include <algorithm>
@@ -30,7 +32,7 @@ constexpr Direction opposite(Direction d) {
 class Pipeline {
  public:
   Pipeline(const PipelineShape& shape, std::span<const double> forward, std::span<const double> backward, double p2p)
-      : shape_(shape), forward_(forward), backward_(backward), p2p_(p2p) {}
+      : shape_(shape), forward_(forward), backward_(backward), p2p_(p2p), per_chunk_(1.0 / shape.vpp) {}
 
   int stages() const { return shape_.pp; }
   int chunk_passes() const { return shape_.microbatches * shape_.vpp; }
@@ -40,75 +42,97 @@ class Pipeline {
 
   /// One chunk's pass; without interleaving the sender stays until its tensor has gone.
   double pass(Direction d, int stage) const {
-    const double time = (d == Direction::forward ? forward_ : backward_)[std::size_t(stage)] / shape_.vpp;
-    const bool sends = d == Direction::forward ? stage + 1 < shape_.pp : stage > 0;
+    const bool forward = d == Direction::forward;
+    const double time = (forward ? forward_ : backward_)[std::size_t(stage)] * per_chunk_;
+    const bool sends = forward ? stage + 1 < shape_.pp : stage > 0;
     return time + (shape_.vpp == 1 && sends ? p2p_ : 0);
   }
   /// What a tensor needs beyond the sender's pass to reach a neighbour.
   double hop() const { return shape_.vpp == 1 ? 0 : p2p_; }
-
-  /// A pass on each of stages [from, to), with the hop that follows each.
-  double way(Direction d, int from, int to) const {
-    double sum = 0;
-    for (int i = from; i < to; ++i) sum += pass(d, i) + hop();
-    return sum;
-  }
+  double pass_and_hop(Direction d, int stage) const { return pass(d, stage) + hop(); }
 
  private:
   const PipelineShape& shape_;
   std::span<const double> forward_, backward_;
-  double p2p_;
+  double p2p_, per_chunk_;
 };
+
+/// One direction of a pipeline with the sums over its stages that every path needs.
+struct Way {
+  Direction direction;
+  double once_round = 0;      ///< a pass and a hop on each stage
+  double slowest = 0;         ///< the longest pass
+};
+
+Way way_of(const Pipeline& pipe, Direction direction) {
+  Way way{direction};
+  for (int i = 0; i < pipe.stages(); ++i) {
+    way.once_round += pipe.pass_and_hop(direction, i);
+    way.slowest = std::max(way.slowest, pipe.pass(direction, i));
+  }
+  return way;
+}
 
 /// Stage `j` waits this much in all warm-up wraps: a group comes round from the last stage, or past the slowest stage,
 /// later than `j` is done with the group before.
-double wrap_wait(const Pipeline& pipe, Direction d, int j) {
-  double slowest = 0;
-  for (int i = 0; i < pipe.stages(); ++i) slowest = std::max(slowest, pipe.pass(d, i));
-  const double round = std::max(pipe.way(d, 0, pipe.stages()), pipe.group() * slowest);
-  return pipe.wraps() * std::max(0.0, round - pipe.group() * pipe.pass(d, j));
+double wrap_wait(const Pipeline& pipe, const Way& way, double own) {
+  const double comes_round = std::max(way.once_round, pipe.group() * way.slowest);
+  return pipe.wraps() * std::max(0.0, comes_round - pipe.group() * own);
 }
 
-/// How long stage `j` waits on its way from its first pass in direction `d` into its steady state.
-double turning_wait(const Pipeline& pipe, Direction d, int j) {
-  const Direction back = opposite(d);
-  const int all = pipe.chunk_passes(), last = pipe.stages();
+/// How long stage `j` waits on its way from its first pass in `way` into its steady state. `pace`: the longest pass of
+/// the stages up to `j`, at which passes come to it.
+double turning_wait(const Pipeline& pipe, const Way& way, int j, double pace) {
+  const Direction d = way.direction, back = opposite(d);
+  const int all = pipe.chunk_passes();
   const double own = pipe.pass(d, j);
-  const double wrapped = wrap_wait(pipe, d, j);
+  const double wrapped = wrap_wait(pipe, way, own);
   const int own_before_turn = std::min(pipe.warmup(j) + 1, all);
 
   // The pass that comes back to `j` after the first wrap out of the steady state, and j's own work before it.
   const int leaves = (pipe.wraps() + 1) * pipe.group(), returns = leaves + pipe.group();
   const bool has_steady_wrap = pipe.wraps() > 0 && returns < all;
-  const double own_before_return =
-      returns * own + std::max(0, returns - pipe.warmup(j)) * pipe.pass(back, j);
+  const double own_before_return = returns * own + std::max(0, returns - pipe.warmup(j)) * pipe.pass(back, j);
 
-  double wait = wrapped;
+  // Passes that stage i awaits after j's first: those of all wraps (what is late of them is in `wrapped`), then some more
+  // at the pace at which they come. And what j does itself meanwhile.
+  const int in_wraps = pipe.wraps() * pipe.group();
+  const auto at_pace = [&](int passes) { return in_wraps * own + (passes - in_wraps) * pace; };
+  const auto awaited = [&](int i) { return at_pace(std::min(pipe.warmup(i), all - 1)); };
+  const double own_time = (own_before_turn - 1) * own;
+
+  double wait = wrapped + std::max(0.0, awaited(j) - own_time);
   double there = pipe.hop(), there_and_back = 0;
-  for (int i = j + 1; i < last; ++i) {
-    there_and_back += pipe.pass(d, i) + pipe.pass(back, i) + 2 * pipe.hop();
-    const int awaited = std::min(pipe.warmup(i) + 1, all) - own_before_turn;
-    wait = std::max(wait, wrapped + awaited * own + there_and_back);
+  for (int i = j + 1; i < pipe.stages(); ++i) {
+    const double alternation = pipe.pass(d, i) + pipe.pass(back, i);
+    there_and_back += alternation + 2 * pipe.hop();
+    wait = std::max(wait, wrapped + awaited(i) - own_time + there_and_back);
 
     if (has_steady_wrap && leaves >= pipe.warmup(i)) {
-      const double alternating = (leaves - pipe.warmup(i)) * (pipe.pass(d, i) + pipe.pass(back, i));
-      const double round = (pipe.warmup(i) + 1) * own + there + alternating + pipe.way(d, i, last) + pipe.way(d, 0, j);
-      wait = std::max(wait, wrapped + round - own_before_return);
+      const double from_i_round_to_j = way.once_round - own - there;
+      const double comes_back = own + at_pace(pipe.warmup(i)) + there + (leaves - pipe.warmup(i)) * alternation +
+                                from_i_round_to_j;
+      wait = std::max(wait, wrapped + comes_back - own_before_return);
     }
-    there += pipe.pass(d, i) + pipe.hop();
+    there += pipe.pass_and_hop(d, i);
   }
   return wait;
 }
 
 double longest_path(const Pipeline& pipe) {
-  double longest = 0;
+  const Way forward = way_of(pipe, Direction::forward), backward = way_of(pipe, Direction::backward);
+  double longest = 0, before_forward = 0, before_backward = 0, pace_forward = 0, pace_backward = 0;
   for (int j = 0; j < pipe.stages(); ++j) {
-    const double fill = turning_wait(pipe, Direction::forward, j);
-    const double drain = turning_wait(pipe, Direction::backward, j);
+    pace_forward = std::max(pace_forward, pipe.pass(Direction::forward, j));
+    pace_backward = std::max(pace_backward, pipe.pass(Direction::backward, j));
+    const double fill = turning_wait(pipe, forward, j, pace_forward);
+    const double drain = turning_wait(pipe, backward, j, pace_backward);
     const bool turns_once = pipe.warmup(j) == pipe.chunk_passes();
     const double work = pipe.chunk_passes() * (pipe.pass(Direction::forward, j) + pipe.pass(Direction::backward, j));
-    const double way = pipe.way(Direction::forward, 0, j) + pipe.way(Direction::backward, 0, j);
-    longest = std::max(longest, way + work + (turns_once ? std::max(fill, drain) : fill + drain));
+    longest = std::max(longest, before_forward + before_backward + work +
+                                    (turns_once ? std::max(fill, drain) : fill + drain));
+    before_forward += pipe.pass_and_hop(Direction::forward, j);
+    before_backward += pipe.pass_and_hop(Direction::backward, j);
   }
   return longest;
 }

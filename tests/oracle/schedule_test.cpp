@@ -118,6 +118,35 @@ TEST_CASE("step time of unequal stages is within 2 % of the replay") {
     }
 }
 
+TEST_CASE("an embedding on the first chunk, a head and fewer layers on the last: within 3 %") {
+  constexpr double kTolerance = 0.03;
+  std::mt19937 random(11);
+  const auto integer = [&](int low, int high) { return std::uniform_int_distribution<int>(low, high)(random); };
+  const auto real = [&](double low, double high) { return std::uniform_real_distribution<double>(low, high)(random); };
+  for (int draw = 0; draw < 200; ++draw) {
+    const int pp = 1 << integer(1, 4), vpp = integer(2, 6), layers = integer(1, 4);
+    const PipelineShape shape{pp, vpp, pp * integer(2, 10), pp, false};
+    const double ratio = real(1.5, 2.5), embedding = real(0.05, 0.4), head = real(0.5, 3);   // in layers' forwards
+    std::vector<double> forward(std::size_t(pp * vpp), layers), backward(forward.size(), layers * ratio);
+    forward.front() += 0.3 * embedding;
+    backward.front() += embedding;
+    const int fewer = std::min(layers, integer(0, 2));
+    forward.back() += head - fewer;
+    backward.back() += 2 * head - fewer * ratio;
+
+    std::vector<double> stage_forward(std::size_t(pp), 0.0), stage_backward = stage_forward;
+    for (std::size_t c = 0; c < forward.size(); ++c) {
+      stage_forward[c % std::size_t(pp)] += forward[c];
+      stage_backward[c % std::size_t(pp)] += backward[c];
+    }
+    CAPTURE(pp);
+    CAPTURE(vpp);
+    CAPTURE(shape.microbatches);
+    const double played = replay::play({shape, forward, backward, 0, false}).finish;
+    CHECK(std::fabs(schedule::step_time(shape, stage_forward, stage_backward, 0).total() / played - 1) < kTolerance);
+  }
+}
+
 TEST_CASE("equal stages: the textbook bubble, exactly") {
   const PipelineShape shape{4, 1, 12, 4, false};
   const std::vector<double> forward(4, 1.0), backward(4, 2.0);
