@@ -55,7 +55,8 @@ Op output_op(const LossUse& use, const Shapes& s) {
   add_linear(op, linear, inner);
   op.weights.front().embedding = true;
   op.weights.front().bf16_linear = true;
-  if (!use.weight_held) op.weights.clear();
+  // A head without a weight of its own still multiplies by that shape, and so has its placeholder gradient.
+  if (!use.weight_held) op.weights.front().count = 0;
   if (s.chunked_cross_entropy && runs_backward(s)) {
     Kernel again = op.forward.kernels.front();
     again.pass = Pass::dgrad;

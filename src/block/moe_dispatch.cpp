@@ -48,7 +48,7 @@ Traffic token_exchange(CollectiveKind kind, const MoeMlpSpec& spec, const MoeSiz
   t.width_bytes = double(z.inner) * s.e;
   t.top_k = per_rank ? z.top_k * s.etp : z.top_k;
   t.bytes = t.tokens * t.top_k * t.width_bytes;
-  t.num_experts = int(z.num_experts);
+  t.num_experts = int(z.num_experts) * (per_rank ? s.etp : 1);   // an expert has a place on each of its ranks
   t.num_groups = spec.router.n_group;
   t.groups_chosen = spec.router.topk_group;
   return t;

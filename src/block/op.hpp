@@ -30,7 +30,8 @@ struct Weight {
   const char* name = "";
   ParamGroup group = ParamGroup::attention;
   std::int64_t rows = 0, cols = 1;         ///< of this rank's matrix (Megatron's [out, in]); a vector has cols = 1
-  std::int64_t count = 1;                  ///< matrices of this shape on the rank (local experts)
+  std::int64_t count = 1;                  ///< matrices of this shape on the rank (local experts); 0: another
+                                           ///< operation holds the matrix that this one multiplies by
   Split split = Split::replicated;
   bool expert = false;                     ///< lives in the expert grid: reduced over edp, not dp*cp
   bool linear = false;                     ///< multiplied by a quantisable linear layer: fp8 copies, placeholder gradient

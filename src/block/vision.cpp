@@ -23,7 +23,7 @@ constexpr double kLogSumExp = 4;                 ///< B a query and head
 constexpr double kQkv = 3;
 // Bytes of one element of q or k that the fp32 rotary moves (counted: cast, rotate half, two products, sum, cast back,
 // partly fused; sum of a layer 150 kB a patch at width 1152, estimated from step times).
-constexpr double kRotaryForward = 32, kRotaryBackward = 32;
+constexpr double kRotaryForward = 32, kRotaryBackward = 48;
 constexpr double kResidualForward = 3, kResidualBackward = 3;   ///< tensors moved by a residual add
 constexpr double kPositionForward = 7, kPositionBackward = 5;   ///< tensors moved: four weighted table rows, add
 
