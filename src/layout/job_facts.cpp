@@ -44,8 +44,6 @@ void read_mlp(const MlpKind& kind, JobFacts& facts) {
   if (moe.shared_expert) facts.shared_ffn = std::gcd(facts.shared_ffn, moe.shared_expert->intermediate_size);
   facts.expert_bias = facts.expert_bias || moe.bias;
   facts.has_latent_experts = facts.has_latent_experts || moe.latent_size.has_value();
-  const std::string& score = moe.router.score_function;
-  if (moe.router.correction_bias && score != "sigmoid" && score != "sqrtsoftplus") facts.routers_sound = false;
 }
 
 /// Reads every mixer and MLP that a block names, once each.
@@ -71,6 +69,23 @@ class BlockReader {
   std::uint64_t mixers_ = 0, mlps_ = 0;
 };
 
+/// "2026-08-22" -> 20260822, "2026-08" -> 20260800; text that is no date counts as today's software.
+int date_number(const std::string& text) {
+  constexpr int kFarDay = 99991231;
+  constexpr std::size_t kDigits = 8;
+  int number = 0;
+  std::size_t digits = 0;
+  for (char c : text) {
+    if (c == '-') continue;
+    if (c < '0' || c > '9' || digits == kDigits) break;
+    number = number * 10 + (c - '0');
+    ++digits;
+  }
+  if (digits < 4) return kFarDay;
+  for (; digits < kDigits; ++digits) number *= 10;
+  return number;
+}
+
 EnumSet<RuleScope> scopes_of(const StackProfile& stack) {
   EnumSet<RuleScope> scopes{RuleScope::everywhere};
   if (stack.framework == Framework::torch_fsdp2) scopes.insert(RuleScope::torch);
@@ -88,6 +103,7 @@ JobFacts job_facts(const Job& job) {
   JobFacts facts;
   facts.job = &job;
   facts.scopes = scopes_of(job.stack);
+  facts.stack_date = date_number(job.stack.date);
   facts.gpus = job.gpus;
   facts.layers = text.num_hidden_layers;
   facts.mtp = mtp_depth(text, job.training);

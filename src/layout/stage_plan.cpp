@@ -28,6 +28,13 @@ void clear(StagePlan& plan, int pp, int vpp) {
   plan.chunks.assign(std::size_t(pp) * std::size_t(vpp), Chunk{});
 }
 
+/// Layers shared out as evenly as they go, the first chunks one more: what torch's pipelining tools do.
+bool plan_nearly_even(int layers, StagePlan& plan) {
+  const int chunks = int(plan.chunks.size());
+  for (int i = 0; i < chunks; ++i) plan.chunks[std::size_t(i)].num_layers = layers / chunks + (i < layers % chunks);
+  return layers >= chunks;
+}
+
 bool plan_uniform(int layers, StagePlan& plan) {
   const int chunks = int(plan.chunks.size());
   if (layers % chunks != 0) return false;
@@ -86,7 +93,8 @@ bool plan_hybrid_pattern(int layers, std::string_view pattern, StagePlan& plan) 
 bool fill_layers(const Job& job, const Layout& layout, StagePlan& plan) {
   const int layers = job.model.text.num_hidden_layers;
   switch (layout.split.kind) {
-    case SplitKind::uniform: return plan_uniform(layers, plan);
+    case SplitKind::uniform:
+      return job.stack.framework == Framework::megatron ? plan_uniform(layers, plan) : plan_nearly_even(layers, plan);
     case SplitKind::first_last: return plan_first_last(layers, layout, plan);
     case SplitKind::accounting: return plan_accounting(layers, layout.split, plan);
     case SplitKind::layout_string: return plan_layout_string(layout.split.text, plan);

@@ -20,6 +20,7 @@ struct JobFacts {
   const Job* job = nullptr;
   EnumSet<RuleScope> scopes;
 
+  int stack_date = 0;                      ///< yyyymmdd of the software; unknown parts 0; a far day if not stated
   int gpus = 1, layers = 0, mtp = 0;
   std::int64_t global_batch = 0, sequence = 0, max_positions = 0, learned_positions = 0, vocab = 0, hidden = 0;
 
@@ -28,7 +29,6 @@ struct JobFacts {
   int experts = 0;                         ///< routed, gcd over the model's MoE kinds
   bool has_mla = false, has_window = false, has_sinks = false, has_compressed = false, has_latent_experts = false;
   bool expert_bias = false, attention_bias = false;
-  bool routers_sound = true;               ///< a correction bias only with sigmoid or sqrtsoftplus scores
 
   int vision_heads = 0, vision_ffn = 0, deepstack = 0;   ///< 0 where the run has no tower
   bool no_virtual_stages = false;          ///< the front end builds this family without virtual stages

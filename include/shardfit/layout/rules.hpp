@@ -60,6 +60,10 @@ struct Alteration {
 std::vector<Alteration> alterations(const Job& job, const Layout& layout);
 std::vector<Alteration> all_alterations();
 
+/// The cp_comm_type that the model's attention runs with where a run states none: a2a for attention sinks and sliding
+/// windows, all_gather for attention over compressed keys, else p2p.
+CpCommType assumed_cp_comm_type(const ModelSpec& model);
+
 /// docs/rules.md: every rule, and every known validity condition of the stacks with the rules that hold it or the reason
 /// why it is left out.
 std::string rules_markdown();

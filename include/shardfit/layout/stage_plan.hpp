@@ -42,4 +42,10 @@ std::optional<std::vector<std::string>> expand_layout_string(const std::string& 
 /// does not divide its parts. Readers of files fill `Layout::vpp` with it where a run states no vpp.
 int implied_vpp(const PipelineSplit& split, int pp);
 
+/// A split that Megatron accepts for a run that must have had one but does not state it: an even one if it can be;
+/// else embedding and loss accounted, else one of them; else every chunk full but the last ("Et*4|(t*4|)*14tmL"), as the
+/// recipes of the models with odd layer counts do; else nearly even. Nothing if there are more chunks than layers.
+/// For readers of files, not for sweeps (it builds text).
+std::optional<PipelineSplit> assumed_split(const Job& job, int pp, int vpp);
+
 }  // namespace shardfit

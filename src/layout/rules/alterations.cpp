@@ -20,9 +20,13 @@ bool flex(const Case& c) {
 
 constexpr Entry kEntries[] = {
     {{"sequence_parallel_off", "sequence parallelism is turned off because tp is 1",
-      "Megatron-LM training/arguments.py:validate_args"},
-     RuleScope::megatron_lm,
+      "Megatron-LM training/arguments.py:validate_args; Megatron-Bridge models/transformer_config.py:finalize"},
+     RuleScope::megatron,
      [](const Case& c) { return c.layout.sequence_parallel && c.layout.tp == 1; }},
+    {{"positions_beyond_model", "the sequence is longer than the model's max_position_embeddings, which has to be raised",
+      "Megatron-LM training/arguments.py:validate_args"},
+     RuleScope::everywhere,
+     [](const Case& c) { return c.job.max_positions > 0 && c.job.sequence > c.job.max_positions; }},
     {{"tp_overlap_off", "tensor-parallel overlap is turned off: it needs tp above 1, sequence parallelism and Transformer "
       "Engine",
       "Megatron-Bridge training/comm_overlap.py"},

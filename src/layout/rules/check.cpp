@@ -52,7 +52,7 @@ using layout::Rule;
 template <class Broken>
 bool try_table(const Case& c, std::span<const Rule> table, RuleId first_id, Broken&& broken) {
   for (std::size_t i = 0; i < table.size(); ++i) {
-    if (!c.job.scopes.contains(table[i].scope)) continue;
+    if (!c.job.scopes.contains(table[i].scope) || c.job.stack_date < table[i].since) continue;
     const Finding finding = table[i].check(c);
     if (finding.broken && !broken(first_id + RuleId(i), finding)) return false;
   }

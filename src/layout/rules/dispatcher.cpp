@@ -42,7 +42,7 @@ Finding deepep_ranks(const Case& c) {
 constexpr Rule kRules[] = {
     {{"deepep_group", "moe", "DeepEP needs ep * etp of at least 2", "ep * etp", "least", RuleSource::megatron_core,
       "Megatron-LM core/transformer/moe/token_dispatcher.py:MoEFlexTokenDispatcher"},
-     RuleScope::everywhere,
+     RuleScope::megatron,
      {Axis::ep},
      [](const Case& c) { return deepep(c) ? at_least(c.expert_group(), 2) : kPass; }},
     {{"deepep_ranks", "moe", "DeepEP has a configuration for ep * etp ranks", "ep * etp", "next configured size",

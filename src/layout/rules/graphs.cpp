@@ -1,11 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // CUDA graphs: implementation, scopes that the model has, what cannot be captured.
+#include <algorithm>
+
 #include "layout/rules/rule.hpp"
 
 namespace shardfit::layout {
 namespace {
 
 constexpr std::string_view kConfig = "Megatron-LM core/transformer/transformer_config.py:__post_init__";
+
+/// Day of the change "reject unsupported local CUDA graph scopes" (7e8662c66); older releases ran such graphs.
+constexpr int kLocalGraphsRefusedSince = 20260710;
 
 bool per_layer(const Case& c) {
   return c.layout.cuda_graph.impl == CudaGraphImpl::local ||
@@ -23,7 +28,8 @@ constexpr Rule kRules[] = {
       "allowed", RuleSource::megatron_bridge, "Megatron-Bridge utils/cuda_graph.py:validate_cuda_graph_configuration"},
      RuleScope::megatron_bridge,
      {},
-     [](const Case& c) { return at_most(c.layout.cuda_graph.impl == CudaGraphImpl::local, 0); }},
+     [](const Case& c) { return at_most(c.layout.cuda_graph.impl == CudaGraphImpl::local, 0); },
+     kLocalGraphsRefusedSince},
     {{"full_iteration_scopes", "graphs", "a full-iteration graph has no scopes", "scopes", "most",
       RuleSource::megatron_core, kConfig},
      RuleScope::everywhere,
@@ -67,11 +73,14 @@ constexpr Rule kRules[] = {
                           scoped(c, GraphScope::moe_preprocess);
        return asked ? at_least(c.job.experts, 2) : kPass;
      }},
-    {{"graph_dense_mlp", "graphs", "graph scope mlp needs dense MLPs", "their width", "least", RuleSource::megatron_core,
-      kConfig},
+    {{"graph_dense_mlp", "graphs", "graph scope mlp needs dense MLPs, in the decoder or the vision tower", "their width",
+      "least", RuleSource::megatron_core, kConfig},
      RuleScope::everywhere,
      {},
-     [](const Case& c) { return scoped(c, GraphScope::mlp) ? at_least(c.job.dense_ffn, 1) : kPass; }},
+     [](const Case& c) {
+       // Bridge names the tower's scopes apart (vision_cuda_graph_scope); a run states one list for both.
+       return scoped(c, GraphScope::mlp) ? at_least(std::max(c.job.dense_ffn, c.job.vision_ffn), 1) : kPass;
+     }},
     {{"graph_mamba", "graphs", "graph scope mamba needs Mamba layers", "their heads", "least", RuleSource::shardfit,
       "the scope would do nothing"},
      RuleScope::everywhere,

@@ -42,7 +42,7 @@ constexpr Rule kRules[] = {
     {{"pp_divides_layers", "pipeline", "pp divides the layers of an even split", "pp", "num_hidden_layers",
       RuleSource::megatron_core,
       "Megatron-LM core/transformer/transformer_block.py:get_num_layers_to_build; training/arguments.py"},
-     RuleScope::everywhere,
+     RuleScope::megatron,
      {Axis::pp},
      [](const Case& c) {
        return c.layout.split.kind == SplitKind::uniform ? divides(c.layout.pp, c.job.layers) : kPass;
@@ -50,10 +50,17 @@ constexpr Rule kRules[] = {
     {{"vpp_divides_stage", "pipeline", "vpp divides the layers of a stage of an even split", "vpp", "layers of a stage",
       RuleSource::megatron_core,
       "Megatron-LM core/transformer/transformer_block.py; Megatron-Bridge models/gpt_provider.py:provide"},
-     RuleScope::everywhere,
+     RuleScope::megatron,
      {Axis::vpp, Axis::pp},
      [](const Case& c) {
        return c.layout.split.kind == SplitKind::uniform ? divides(c.layout.vpp, c.job.layers / c.layout.pp) : kPass;
+     }},
+    {{"chunks_within_layers", "pipeline", "an even split has a layer for every pipeline chunk", "pp * vpp",
+      "num_hidden_layers", RuleSource::shardfit, "a chunk without a layer would do nothing"},
+     RuleScope::everywhere,
+     {Axis::pp, Axis::vpp},
+     [](const Case& c) {
+       return c.layout.split.kind == SplitKind::uniform ? at_most(c.layout.pp * c.layout.vpp, c.job.layers) : kPass;
      }},
     {{"middle_stages_divide_layers", "pipeline",
       "what first and last stage leave is shared evenly by the stages between them", "middle stages", "middle layers",

@@ -41,11 +41,13 @@ constexpr Rule kRules[] = {
      RuleScope::megatron,
      {},
      [](const Case& c) { return c.selective(RecomputeModule::moe_act) ? equals(c.stack().grouped_gemm, 1) : kPass; }},
-    {{"recompute_mla", "recompute", "recompute of mla_up_proj needs multi-latent attention", "MLA", "needed",
+    {{"recompute_mla", "recompute", "recompute of mla_up_proj needs latent attention", "latent attention", "needed",
       RuleSource::megatron_core, kConfig},
      RuleScope::everywhere,
      {},
-     [](const Case& c) { return c.selective(RecomputeModule::mla_up_proj) ? equals(c.job.has_mla, 1) : kPass; }},
+     [](const Case& c) {
+       return c.selective(RecomputeModule::mla_up_proj) ? equals(c.job.has_mla || c.job.has_compressed, 1) : kPass;
+     }},
     {{"recompute_gdn", "recompute", "recompute of gdn_norm_out needs gated DeltaNet", "gated DeltaNet", "needed",
       RuleSource::megatron_core, kConfig},
      RuleScope::everywhere,

@@ -66,6 +66,7 @@ struct Rule {
   RuleScope scope = RuleScope::everywhere;
   std::array<Axis, 3> axes{};      ///< most worth turning first
   Finding (*check)(const Case&) = nullptr;
+  int since = 0;                   ///< first day (yyyymmdd) on which the stack asserted it; 0: always
 };
 
 // The tables, one a file, in the order in which a layout is tried: cheapest and most often broken first.

@@ -48,11 +48,6 @@ constexpr Rule kRules[] = {
      [](const Case& c) {
        return c.layout.sequence_parallel ? divides(c.layout.cp * c.layout.tp, c.job.sequence) : kPass;
      }},
-    {{"max_positions", "sequence", "the sequence is no longer than max_position_embeddings", "sequence_length",
-      "max_position_embeddings", RuleSource::megatron_lm_arguments, "Megatron-LM training/arguments.py:validate_args"},
-     RuleScope::megatron_lm,
-     {},
-     [](const Case& c) { return c.job.max_positions > 0 ? at_most(c.job.sequence, c.job.max_positions) : kPass; }},
     {{"learned_positions", "sequence", "the sequence is no longer than the learned position table", "sequence_length",
       "rows of the table", RuleSource::shardfit, "an index past the end of an embedding table"},
      RuleScope::everywhere,

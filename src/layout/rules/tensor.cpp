@@ -120,15 +120,6 @@ constexpr Rule kRules[] = {
      [](const Case& c) {
        return c.training().vocab_padding_multiple <= 1 ? divides(c.layout.tp, c.job.vocab) : kPass;
      }},
-    {{"sequence_parallel_needs_tp", "tensor", "sequence parallelism needs tp of at least 2", "tp", "least tp",
-      RuleSource::megatron_core, "Megatron-LM core/model_parallel_config.py:__post_init__"},
-     RuleScope::megatron,
-     {Axis::sequence_parallel, Axis::tp},
-     [](const Case& c) {
-       // Megatron-LM's command line turns it off by itself: see alterations.
-       const bool asserted = c.layout.sequence_parallel && !c.job.scopes.contains(RuleScope::megatron_lm);
-       return asserted ? at_least(c.layout.tp, 2) : kPass;
-     }},
     {{"moe_tp_needs_sequence_parallel", "tensor", "a MoE model with tp above 1 trains with sequence parallelism", "tp",
       "most tp without it", RuleSource::megatron_core, "Megatron-LM core/transformer/moe/moe_layer.py:forward"},
      RuleScope::megatron,
