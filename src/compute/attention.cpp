@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Computes: sustained time of core attention, forward or backward.
-// Formula:  12 us + FLOP/R (1 + s0/s), R and s0 by head dimension and GPU; backward kernels at their own rate factor
-//           and 2.5 times the floor. FLOP are those executed: half for a causal mask, backward 2.5x of forward.
-// Source:   fitted to aiconfigurator's prefill table (FA3 on Hopper, trtllm-gen on Blackwell; median error 3 to 15 %);
-//           R, s0, FP8 speed-up: hardware/*.json; backward factor: hardware/step-time.json.
+// Formula:  12 us + FLOP/R (1 + s0/s), R and s0 by head dimension and GPU; backward kernels at their own rate
+//           factor and 2.5 times the floor. FLOP are those executed: half for a causal mask, backward 2.5x of
+//           forward.
+// Source:   fitted to aiconfigurator's prefill table (FA3 on Hopper, trtllm-gen on Blackwell; median error 3
+//           to 15 %); R, s0, FP8 speed-up: hardware/*.json; backward factor: hardware/step-time.json.
 // Valid when: enough heads times sequences to fill the SMs (above 16 or so).
-// Ignores:  few heads (a quarter of the rate at 4 heads), sinks, dropout, merges of context-parallel partial results.
+// Ignores:  few heads (a quarter of the rate at 4 heads), sinks, dropout, merges of context-parallel partial
+//           results.
 // Checked by: tests/compute/attention_test.cpp.
 #include <cmath>
 
@@ -14,9 +16,11 @@
 namespace shardfit::compute {
 namespace {
 
-/// Floor of one forward kernel, s. Measured: 11 to 13 us on every GPU since Hopper (aiconfigurator's prefill table).
+/// Floor of one forward kernel, s. Measured: 11 to 13 us on every GPU since Hopper (aiconfigurator's prefill
+/// table).
 constexpr double kFloor = 12e-6;
-/// Backward runs a pre-pass, the main kernel and a conversion of the query gradient. Assumed in proportion to FLOP.
+/// Backward runs a pre-pass, the main kernel and a conversion of the query gradient. Assumed in proportion to
+/// FLOP.
 constexpr double kBackwardFloor = 2.5 * kFloor;
 /// Curve used for a head dimension of 0 (MLA) where a GPU has no MLA curve: its wider head is nearest.
 constexpr int kMlaStandIn = 192;

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Computes: the rates of one GPU that kernel formulas read.
-// Formula:  tensor rate = burst curve * sustained factor * factor of the number type; memory rate = HBM * reached
-//           fraction; permutation kernels 1.33 times slower than element-wise ones; scan rate by SM count.
-// Source:   curves and sustained factor: the GPU's own file (hardware/*.json); shared factors: hardware/step-time.json.
-// Valid when: the job's kind of arithmetic is one that the GPU has (the rules refuse others; a kind without a curve runs
-//           on the nearest kind that has one).
+// Formula:  tensor rate = burst curve * sustained factor * factor of the number type; memory rate = HBM *
+//           reached fraction; permutation kernels 1.33 times slower than element-wise ones; scan rate by SM
+//           count.
+// Source:   curves and sustained factor: the GPU's own file (hardware/*.json); shared factors:
+//           hardware/step-time.json.
+// Valid when: the job's kind of arithmetic is one that the GPU has (the rules refuse others; a kind without a
+//           curve runs on the nearest kind that has one).
 // Ignores:  clocks that differ between GPUs of a job.
 // Checked by: tests/compute/device_test.cpp.
 #include "compute/device.hpp"
@@ -21,7 +23,8 @@ constexpr double kPermuteSlowdown = 1.33;
 /// SMs of the GPU that `scan_tflops` is stated for (H100 SXM). Datasheet.
 constexpr double kScanReferenceSms = 132;
 
-/// TF32 tensor rate over bf16 on every generation since Ampere. Datasheet. Stands in where no fp32 peak is given.
+/// TF32 tensor rate over bf16 on every generation since Ampere. Datasheet. Stands in where no fp32 peak is
+/// given.
 constexpr double kTf32OverBf16 = 0.5;
 
 double sustained(const Job& job, Math kind) {

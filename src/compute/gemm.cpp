@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Computes: sustained time of a dense GEMM, out[m, n] = in[m, k] x w[k, n].
-// Formula:  t0 + (a^3 + b^3)^(1/3); a = 2mnk/R (1 + w q)(1 + k0/k), q = excess of the best tile's whole waves over the
-//           work; b = bytes/(0.85 HBM). The compute arm alone is divided by the sustained factor: HBM does not throttle.
-// Source:   form and constants fitted to burst timings of NVIDIA's aiconfigurator (095f58a5, trtllm 1.3.0rc20: 2,500
-//           shapes a GPU and type, median error 4 to 7 %, 90 % within 11 to 21 %); R, t0, k0, w: hardware/*.json.
+// Formula:  t0 + (a^3 + b^3)^(1/3); a = 2mnk/R (1 + w q)(1 + k0/k), q = excess of the best tile's whole waves
+//           over the work; b = bytes/(0.85 HBM). The compute arm alone is divided by the sustained factor: HBM
+//           does not throttle.
+// Source:   form and constants fitted to burst timings of NVIDIA's aiconfigurator (095f58a5, trtllm 1.3.0rc20:
+//           2,500 shapes a GPU and type, median error 4 to 7 %, 90 % within 11 to 21 %); R, t0, k0, w:
+//           hardware/*.json.
 // Valid when: m, n, k >= 256 or so; below, the launch floor t0 rules.
 // Ignores:  split-k and stream-k kernels, alignment below 16 elements, power shared with neighbours.
 // Checked by: tests/compute/gemm_test.cpp.

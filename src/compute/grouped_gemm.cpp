@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Computes: sustained time of one grouped GEMM pass over local experts of m rows each.
-// Formula:  10 us + (a^3 + b^3)^(1/3); a = FLOP/(R c) (1 + m0/m)(1 + k0/k), b = bytes/(0.8 HBM). Forward and dgrad:
-//           c = 1.06, m0 = 190; wgrad (contraction over the rows, no k0): c = 0.82, m0 = 230. m0 grows with the share
-//           of time that a small group cannot fill: x1.3 for fp8 kinds, x1.8 for nvfp4.
-// Source:   fitted to SimuMax's B200 training table (4dcaae51: 120 points of forward, dgrad, wgrad by rows a group) and
-//           to the expert-MLP table of aiconfigurator for the number types; R and k0: hardware/*.json.
-// Valid when: groups have about the same rows; m is the rows of a group in every pass, n x k the weight's shape (wgrad:
-//           the output).
+// Formula:  10 us + (a^3 + b^3)^(1/3); a = FLOP/(R c) (1 + m0/m)(1 + k0/k), b = bytes/(0.8 HBM). Forward and
+//           dgrad: c = 1.06, m0 = 190; wgrad (contraction over the rows, no k0): c = 0.82, m0 = 230. m0 grows
+//           with the share of time that a small group cannot fill: x1.3 for fp8 kinds, x1.8 for nvfp4.
+// Source:   fitted to SimuMax's B200 training table (4dcaae51: 120 points of forward, dgrad, wgrad by rows a
+//           group) and to the expert-MLP table of aiconfigurator for the number types; R and k0:
+//           hardware/*.json.
+// Valid when: groups have about the same rows; m is the rows of a group in every pass, n x k the weight's
+//           shape (wgrad: the output).
 // Ignores:  imbalance between a rank's own experts, the nvfp4 tables' kernel choice (12 to 28 % median error).
 // Checked by: tests/compute/grouped_gemm_test.cpp.
 #include <algorithm>

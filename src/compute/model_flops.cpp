@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Computes: model FLOP per token, as NVIDIA's published TFLOP/s/GPU count them. Not what a run executes.
-// Formula:  6 x multiply-adds of a token's forward pass: projections, half of the causal score matrix, chosen experts,
-//           logits over the padded vocabulary once and once more a depth of MTP. Per kind in the functions below.
-// Source:   Megatron-Bridge (067f987d) training/utils/flop_utils.py: num_floating_point_operations, read for which terms
-//           count; published TFLOP/s over tokens/s agree within 0.15 %.
+// Formula:  6 x multiply-adds of a token's forward pass: projections, half of the causal score matrix, chosen
+//           experts, logits over the padded vocabulary once and once more a depth of MTP. Per kind in the
+//           functions below.
+// Source:   Megatron-Bridge (067f987d) training/utils/flop_utils.py: num_floating_point_operations, read for
+//           which terms count; published TFLOP/s over tokens/s agree within 0.15 %.
 // Valid when: one sequence a row, or sub-sequences told by `mean_span`.
 // Ignores:  by convention: recompute, the router, frozen weights, LoRA (both at 3x), padding, norms, sinks.
 // Checked by: tests/oracle/model_flops_test.cpp.
@@ -59,7 +60,8 @@ double macs(const GatedDeltaNetSpec& m, const Scope& s) {
          kStateProducts * m.num_value_heads * m.value_head_dim * m.value_head_dim + s.hidden * v;
 }
 
-/// The published count takes the inner width as 2h, whatever heads x head_dim is (Nemotron-3-Nano: 5376 for 4096).
+/// The published count takes the inner width as 2h, whatever heads x head_dim is (Nemotron-3-Nano: 5376 for
+/// 4096).
 double macs(const Mamba2Spec& m, const Scope& s) {
   constexpr double kScanFlopPerState = 7;
   const double inner = 2 * s.hidden;
@@ -67,8 +69,9 @@ double macs(const Mamba2Spec& m, const Scope& s) {
          kScanFlopPerState * inner * m.state_size / kMultiplyAdd + inner * s.hidden;
 }
 
-/// DeepSeek-V4. Windowed attention counts its whole window; over a compressed sequence: the top-k of an indexer where
-/// there is one, else half of it; a compressor is two projections of a head's width, twice as wide where windows overlap.
+/// DeepSeek-V4. Windowed attention counts its whole window; over a compressed sequence: the top-k of an
+/// indexer where there is one, else half of it; a compressor is two projections of a head's width, twice as
+/// wide where windows overlap.
 double macs(const CompressedMqaSpec& a, const Scope& s) {
   const double h = s.hidden, n = a.num_attention_heads, d = a.head_dim, q_rank = a.q_lora_rank;
   double sum = q_rank * (h + n * d + 1) + h * d + d + n * d * a.o_lora_rank + double(a.o_groups) * a.o_lora_rank * h;

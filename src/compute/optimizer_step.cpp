@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // Computes: time of the optimizer's own kernels in one step.
-// Formula:  (update bytes * shard + gradient bytes * gradient buffer + 4 * quantised parameters) / memory bandwidth.
-//           Update: gradient read; master weight, both moments read and written; parameter written; 10 bytes of norm,
-//           clip and cast: 40 with fp32 state, 32 with bf16 moments. The gradient buffer is zeroed once a step.
-//           Muon: 5 Newton-Schulz iterations of 4 big small^2 + 2 small^3 FLOP a matrix, as GEMMs in bf16.
-//           Host share: gradients go down and parameters come up the host link, the host updates at its memory rate.
-// Source:   Megatron-LM core/optimizer (distrib_optimizer.py, clip_grads.py, emerging optimizers' Muon); bytes counted
-//           from the kernels that run.
+// Formula:  (update bytes * shard + gradient bytes * gradient buffer + 4 * quantised parameters) / memory
+//           bandwidth. Update: gradient read; master weight, both moments read and written; parameter written;
+//           10 bytes of norm, clip and cast: 40 with fp32 state, 32 with bf16 moments. The gradient buffer is
+//           zeroed once a step. Muon: 5 Newton-Schulz iterations of 4 big small^2 + 2 small^3 FLOP a matrix,
+//           as GEMMs in bf16. Host share: gradients go down and parameters come up the host link, the host
+//           updates at its memory rate.
+// Source:   Megatron-LM core/optimizer (distrib_optimizer.py, clip_grads.py, emerging optimizers' Muon); bytes
+//           counted from the kernels that run.
 // Valid when: fused multi-tensor kernels.
-// Ignores:  launch cost of many small tensors (in the step's fixed overhead); overlap of the host's update with the
-//           next forward.
+// Ignores:  launch cost of many small tensors (in the step's fixed overhead); overlap of the host's update
+//           with the next forward.
 // Checked by: tests/compute/optimizer_step_test.cpp.
 #include "compute/optimizer_step.hpp"
 
@@ -28,9 +29,9 @@ constexpr double kQuantisedCopies = 4;
 constexpr double kIterations = 5;
 /// Adam on the host: fp32 gradient, weight and both moments read, the last three written.
 constexpr double kHostBytesPerElement = 28;
-/// What one of eight ranks gets of an x86 host's memory in torch's Adam. Measured: Qwen3-30B-A3B on 16 H100, offload of
-/// 1.9e9 elements a rank adds 3.19 s a step, 0.31 s of which is transfer (Megatron-Bridge's report; the fractions 0.25
-/// to 0.75 agree within 12 %).
+/// What one of eight ranks gets of an x86 host's memory in torch's Adam. Measured: Qwen3-30B-A3B on 16 H100,
+/// offload of 1.9e9 elements a rank adds 3.19 s a step, 0.31 s of which is transfer (Megatron-Bridge's report;
+/// the fractions 0.25 to 0.75 agree within 12 %).
 constexpr double kHostBandwidth = 19e9;
 /// fp32 gradient down, fp32 weight up, an element.
 constexpr double kHostLinkBytesPerElement = 8;

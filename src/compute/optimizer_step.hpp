@@ -15,16 +15,16 @@ struct OptimizerLoad {
   double host_link = 0;            ///< bytes/s, GPU to host and back; needed where something is offloaded
 };
 
-/// Time of one optimizer step outside its collectives, s: element-wise update, gradient norm, clipping, zeroing, casts,
-/// and the host's share. Muon's matrix work is apart (newton_schulz_time).
+/// Time of one optimizer step outside its collectives, s: element-wise update, gradient norm, clipping,
+/// zeroing, casts, and the host's share. Muon's matrix work is apart (newton_schulz_time).
 double optimizer_step_time(const OptimizerLoad& load, const OptimizerSpec& optimizer, Precision precision,
                            const Device& device);
 
 /// Bytes that the element-wise update moves per element of the shard.
 double update_bytes_per_element(const OptimizerSpec& optimizer);
 
-/// Time of Muon's orthogonalisation of `matrices` momentum matrices [rows, cols], s. A rank does it for whole matrices
-/// only, and every tensor-parallel rank repeats it on the gathered matrix.
+/// Time of Muon's orthogonalisation of `matrices` momentum matrices [rows, cols], s. A rank does it for whole
+/// matrices only, and every tensor-parallel rank repeats it on the gathered matrix.
 double newton_schulz_time(double rows, double cols, double matrices, const Device& device);
 
 }  // namespace shardfit::compute

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Computes: device time of an operation's pass by kind of kernel, and its work on the host.
-// Formula:  sums over its kernels; launches * precision factor; host units = (units + 0.006 launches) * precision factor.
+// Formula:  sums over its kernels; launches * precision factor; host units = (units + 0.006 launches) *
+//           precision factor.
 // Source:   factors fitted to published step times together with hardware/step-time.json.
 // Valid when: eager launches; what graphs remove is the caller's business (it knows the scopes).
 // Ignores:  kernels that run side by side on two streams.
@@ -13,7 +14,8 @@ namespace {
 /// A quantised recipe launches casts, amax and scale updates beside the GEMMs, and runs longer Python modules.
 struct PrecisionCost { double kernels, host; };
 
-/// Assumed from launch counts of Transformer Engine modules (3 to 6 more kernels a linear), kept fixed in the fit.
+/// Assumed from launch counts of Transformer Engine modules (3 to 6 more kernels a linear), kept fixed in the
+/// fit.
 constexpr PrecisionCost precision_cost(Precision precision) {
   constexpr PrecisionCost kPlain{1, 1}, kTensorwise{1.35, 1.25}, kBlocks{1.25, 1.25}, kFp4{1.4, 1.35};
   switch (precision) {
@@ -26,7 +28,8 @@ constexpr PrecisionCost precision_cost(Precision precision) {
   }
 }
 
-/// Host cost of one launch, in module units (about 8 us where a unit is 1.3 ms). Assumed, kept fixed in the fit.
+/// Host cost of one launch, in module units (about 8 us where a unit is 1.3 ms). Assumed, kept fixed in the
+/// fit.
 constexpr double kUnitsPerLaunch = 0.006;
 
 void add(const block::Kernel& kernel, const Device& device, WorkTime& sum) {

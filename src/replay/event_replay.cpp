@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Computes: start and end of every chunk pass of a step, on every rank.
-// Formula:  a pass starts when its rank is free and its input has arrived: forward from the chunk before, backward from
-//           the chunk after, the first backward of a micro-batch from its own last forward. Order of passes: Megatron's
-//           table, rank by rank.
+// Formula:  a pass starts when its rank is free and its input has arrived: forward from the chunk before,
+//           backward from the chunk after, the first backward of a micro-batch from its own last forward.
+//           Order of passes: Megatron's table, rank by rank.
 // Source:   Megatron-LM (d98e8a64) core/pipeline_parallel/schedules.py.
 // Valid when: passes of a chunk take the same time for every micro-batch.
 // Ignores:  contention of transfers; what happens after the last backward.
@@ -19,8 +19,8 @@ using schedule::PipelineShape;
 
 struct Pass { int chunk, microbatch; PassKind kind; };
 
-/// Table of (micro-batch, chunk) in forward order, written out group by group. Kept apart from schedule/order.hpp, which
-/// it checks.
+/// Table of (micro-batch, chunk) in forward order, written out group by group. Kept apart from
+/// schedule/order.hpp, which it checks.
 std::vector<Pass> forward_table(const PipelineShape& shape) {
   std::vector<Pass> table;
   for (int first = 0; first < shape.microbatches; first += shape.group)

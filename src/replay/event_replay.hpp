@@ -46,13 +46,13 @@ struct Replay {
   std::vector<std::vector<ReplayEvent>> timeline;   ///< by rank, in order of start
 };
 
-/// Plays every rank's order table, each pass as soon as its rank is free and its input has come. Exact for the order;
-/// costs pp * vpp * microbatches steps. The schedule's group must be at least pp where vpp > 1 (else it deadlocks:
-/// asserted).
+/// Plays every rank's order table, each pass as soon as its rank is free and its input has come. Exact for the
+/// order; costs pp * vpp * microbatches steps. The schedule's group must be at least pp where vpp > 1 (else it
+/// deadlocks: asserted).
 Replay play(const ReplayInput& input);
 
-/// A rank's live activations after each of its passes, counted from the timeline: alive from the start of the forward
-/// to the end of the backward.
+/// A rank's live activations after each of its passes, counted from the timeline: alive from the start of the
+/// forward to the end of the backward.
 std::vector<LiveCount> live_over_time(const Replay& replay, int rank, int vpp);
 
 }  // namespace shardfit::replay

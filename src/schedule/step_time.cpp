@@ -1,16 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 // Computes: time of a step's micro-batches for stages that differ, and what of it is bubble and transfer.
 // Formula:  the longest of a few paths through the order table. For every stage j, as if it set the pace:
-//             T_j = way to it and back from it, one pass each + its own work M (F_j + B_j) + waiting while it fills
+//             T_j = way to it and back from it, one pass each + its own work M (F_j + B_j) + waiting while it
+//           fills
 //                 + waiting while it drains;       T = max over j.
-//           Waiting while it fills, the largest of: its first backward goes round through stage i > j, which has
-//           (warm-up of i + 1) forwards to await first, at the pace of the slowest stage up to j; forwards wrap to the next
-//           chunk later than it would take them; the first wrap out of the steady state, delayed by stage i's
-//           alternation. Draining is the same played backwards in time, with forward and backward exchanged. If
-//           everything is warm-up, a stage turns round once and the longer waiting counts.
+//           Waiting while it fills, the largest of: its first backward goes round through stage i > j, which
+//           has (warm-up of i + 1) forwards to await first, at the pace of the slowest stage up to j; forwards
+//           wrap to the next chunk later than it would take them; the first wrap out of the steady state,
+//           delayed by stage i's alternation. Draining is the same played backwards in time, with forward and
+//           backward exchanged. If everything is warm-up, a stage turns round once and the longer waiting
+//           counts.
 // Source:   derived here from the order of Megatron-LM (d98e8a64) core/pipeline_parallel/schedules.py.
-// Valid when: a stage's chunks take about equal time. An embedding on the first chunk, a head and a few layers less on the
-//           last: still within 3 %. Layer counts that vary at random from chunk to chunk: not covered (10 % and more low).
+// Valid when: a stage's chunks take about equal time. An embedding on the first chunk, a head and a few layers
+//           less on the last: still within 3 %. Layer counts that vary at random from chunk to chunk: not
+//           covered (10 % and more low).
 // Ignores:  paths that turn more than once; transfers that contend.
 // Checked by: tests/oracle/schedule_test.cpp (30,000 random cases: within 0.6 % of the event replay for 99 %,
 //           1.6 % at worst).
@@ -73,15 +76,15 @@ Way way_of(const Pipeline& pipe, Direction direction) {
   return way;
 }
 
-/// Stage `j` waits this much in all warm-up wraps: a group comes round from the last stage, or past the slowest stage,
-/// later than `j` is done with the group before.
+/// Stage `j` waits this much in all warm-up wraps: a group comes round from the last stage, or past the
+/// slowest stage, later than `j` is done with the group before.
 double wrap_wait(const Pipeline& pipe, const Way& way, double own) {
   const double comes_round = std::max(way.once_round, pipe.group() * way.slowest);
   return pipe.wraps() * std::max(0.0, comes_round - pipe.group() * own);
 }
 
-/// How long stage `j` waits on its way from its first pass in `way` into its steady state. `pace`: the longest pass of
-/// the stages up to `j`, at which passes come to it.
+/// How long stage `j` waits on its way from its first pass in `way` into its steady state. `pace`: the longest
+/// pass of the stages up to `j`, at which passes come to it.
 double turning_wait(const Pipeline& pipe, const Way& way, int j, double pace) {
   const Direction d = way.direction, back = opposite(d);
   const int all = pipe.chunk_passes();
@@ -94,8 +97,8 @@ double turning_wait(const Pipeline& pipe, const Way& way, int j, double pace) {
   const bool has_steady_wrap = pipe.wraps() > 0 && returns < all;
   const double own_before_return = returns * own + std::max(0, returns - pipe.warmup(j)) * pipe.pass(back, j);
 
-  // Passes that stage i awaits after j's first: those of all wraps (what is late of them is in `wrapped`), then some more
-  // at the pace at which they come. And what j does itself meanwhile.
+  // Passes that stage i awaits after j's first: those of all wraps (what is late of them is in `wrapped`),
+  // then some more at the pace at which they come. And what j does itself meanwhile.
   const int in_wraps = pipe.wraps() * pipe.group();
   const auto at_pace = [&](int passes) { return in_wraps * own + (passes - in_wraps) * pace; };
   const auto awaited = [&](int i) { return at_pace(std::min(pipe.warmup(i), all - 1)); };

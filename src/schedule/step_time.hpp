@@ -7,7 +7,8 @@
 
 namespace shardfit::schedule {
 
-/// Where the time of a step's micro-batches goes, s. The sum is the time from the first forward to the last backward.
+/// Where the time of a step's micro-batches goes, s. The sum is the time from the first forward to the last
+/// backward.
 struct StepTime {
   double busy = 0;          ///< micro-batches times the slowest stage
   double bubble = 0;        ///< that stage waiting for others: filling, draining, turning round
@@ -16,14 +17,16 @@ struct StepTime {
   double total() const { return busy + bubble + p2p; }
 };
 
-/// Time of all micro-batches of a step for stages that differ. `forward`, `backward`: pp seconds each, of one micro-batch
-/// through all of a stage's chunks (a chunk gets a vpp-th). `p2p_each_way`: seconds of one transfer of one chunk's tensor
-/// across one boundary. Without interleaving the sender waits for it; interleaved it runs beside compute.
+/// Time of all micro-batches of a step for stages that differ. `forward`, `backward`: pp seconds each, of one
+/// micro-batch through all of a stage's chunks (a chunk gets a vpp-th). `p2p_each_way`: seconds of one
+/// transfer of one chunk's tensor across one boundary. Without interleaving the sender waits for it;
+/// interleaved it runs beside compute.
 StepTime step_time(const PipelineShape& shape, std::span<const double> forward, std::span<const double> backward,
                    double p2p_each_way);
 
-/// Share of a stage's chunk passes that combined 1F1B pairs: a forward with another micro-batch's backward. Warm-up and
-/// cool-down passes have no partner, so their expert traffic stays exposed. 0 without expert overlap.
+/// Share of a stage's chunk passes that combined 1F1B pairs: a forward with another micro-batch's backward.
+/// Warm-up and cool-down passes have no partner, so their expert traffic stays exposed. 0 without expert
+/// overlap.
 double combined_1f1b_pairs(const PipelineShape& shape, int stage);
 
 }  // namespace shardfit::schedule

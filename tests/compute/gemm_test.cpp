@@ -25,8 +25,8 @@ double micro(const Kernel& kernel) { return gemm_time(kernel, sample_device()) *
 }  // namespace
 
 TEST_CASE("burst times of GB200, worked from the form by hand") {
-  // 4096^3: 256 tiles of 256x256 in 2 waves of 152: 304/256 = 1.1875; 512 of 256x128 in 4 waves: 608/512 * 1.03 = 1.223.
-  // 81.47 us * (1 + 0.24 * 0.1875) * (1 + 17/4096) = 85.49 us; 100.7 MB / 6.545 TB/s = 15.4 us.
+  // 4096^3: 256 tiles of 256x256 in 2 waves of 152: 304/256 = 1.1875; 512 of 256x128 in 4 waves: 608/512 *
+  // 1.03 = 1.223. 81.47 us * (1 + 0.24 * 0.1875) * (1 + 17/4096) = 85.49 us; 100.7 MB / 6.545 TB/s = 15.4 us.
   CHECK(micro(gemm(Math::bf16, 4096, 4096, 4096)) == doctest::Approx(2.4 + 85.19).epsilon(1e-3));
   CHECK(micro(gemm(Math::bf16, 8192, 28672, 8192)) == doctest::Approx(2298.35).epsilon(1e-4));
   CHECK(micro(gemm(Math::fp8, 4096, 14336, 4096)) == doctest::Approx(159.50).epsilon(1e-4));
@@ -45,8 +45,8 @@ TEST_CASE("a gradient GEMM pays for reading and writing its accumulator") {
 }
 
 TEST_CASE("one row beyond a full wave costs part of another") {
-  // 152 tiles of 256x256 fill 152 SMs; with one row more the best choice is 5 waves of 128x128: 1.25 * 1.12 = 1.4 of the
-  // work, of which 0.24 * 0.4 = 9.6 % are paid.
+  // 152 tiles of 256x256 fill 152 SMs; with one row more the best choice is 5 waves of 128x128: 1.25 * 1.12 =
+  // 1.4 of the work, of which 0.24 * 0.4 = 9.6 % are paid.
   const double full = micro(gemm(Math::bf16, 8 * 256, 19 * 256, 8192));
   const double over = micro(gemm(Math::bf16, 8 * 256 + 1, 19 * 256, 8192));
   CHECK(over > 1.05 * full);

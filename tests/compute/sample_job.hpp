@@ -8,8 +8,8 @@
 
 namespace shardfit::compute {
 
-/// A job on a GPU with the burst curves of GB200 and with every shared factor at a round number, so that a test can
-/// work its expectation out by hand.
+/// A job on a GPU with the burst curves of GB200 and with every shared factor at a round number, so that a
+/// test can work its expectation out by hand.
 inline Job sample_job() {
   Job job;
   GpuSpec& gpu = job.hardware.gpu;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Does the counted FLOP a token meet what published tables divide by? Published: TFLOP/s per GPU over tokens/s per GPU of
-// one row (NVIDIA's Megatron-Bridge performance tables, releases 25.09 to 26.08), training, GFLOP a token.
+// Does the counted FLOP a token meet what published tables divide by? Published: TFLOP/s per GPU over tokens/s
+// per GPU of one row (NVIDIA's Megatron-Bridge performance tables, releases 25.09 to 26.08), training, GFLOP a
+// token.
 #include <doctest/doctest.h>
 
 #include <optional>
@@ -28,7 +29,9 @@ Job job_of(const std::string& model, int sequence, std::optional<int> mtp_layers
   return job;
 }
 
-double gflop(const Job& job, int tp = 1, double span = 0) { return compute::model_flops_per_token(job, tp, span) / 1e9; }
+double gflop(const Job& job, int tp = 1, double span = 0) {
+  return compute::model_flops_per_token(job, tp, span) / 1e9;
+}
 
 }  // namespace
 
