@@ -21,6 +21,9 @@ struct Network {
 };
 Network make_network(const Job& job, const Layout& layout);
 
+/// SMs that the expert library takes while it runs; 0 where NCCL does the work.
+int sms_taken(const Network& network) noexcept;
+
 /// Time of one collective call as if nothing else ran, s. 0 for a group of one.
 double collective_time(block::CollectiveKind kind, double bytes, const GroupLinks& links,
                        const Network& network) noexcept;

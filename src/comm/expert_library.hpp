@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "comm/traffic_time.hpp"
+
+namespace shardfit::comm {
+
+/// What the copying of expert tokens costs the SMs that do it: per token a fixed part, and a rate for every copy made.
+struct CopyCost {
+  double token_us = 0;             ///< us of one SM a token
+  double sm_gb_per_s = 0;          ///< of one SM; 0: no SMs of its own (NCCL)
+  double copies_per_domain = 0;    ///< beside the copy to each rank: those through network buffers, a domain reached
+};
+
+/// Fitted costs of the network's library for a dispatch or a combine.
+const CopyCost& copy_cost(Dispatcher dispatcher, bool dispatch) noexcept;
+
+/// Time that the copying SMs need, us: tokens * (token_us + (hits + copies*domains) * width / rate) / SMs; 0 for NCCL.
+double copy_time_us(const block::Traffic& traffic, const GroupLinks& links, const Network& network) noexcept;
+
+}  // namespace shardfit::comm
