@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "topology/cluster_graph.hpp"
 
+#include <algorithm>
+#include <utility>
+
 namespace shardfit::topology {
 namespace {
 
@@ -51,7 +54,7 @@ class Builder {
     boost::add_edge(from, to, Link{kind, gb_per_s(gb_per_s_each_way), latency, cost}, result_.graph);
   }
 
-  // Latencies of the spec are from GPU to GPU, so each end of a switch gets half.
+  // Latencies of the spec are from end to end: NVLink's through one NVSwitch, the NIC's across blocks (leaf, spine, leaf).
   void add_gpu_links(int rank) {
     const FabricSpec& f = hardware_.fabric;
     const int gpu = at(VertexKind::gpu, rank), nic = at(VertexKind::nic, rank);
@@ -61,7 +64,7 @@ class Builder {
             kHostLatencyUs);
     connect(gpu, nic, LinkKind::pcie, f.nic_gb_per_s.value, 0);
     connect(nic, at(VertexKind::leaf, p_.leaf_of(rank)), LinkKind::rail, f.nic_gb_per_s.value,
-            f.nic_latency_us.value / 2);
+            std::max(0.0, f.nic_latency_us.value / 2 - kUplinkLatencyUs));
   }
 
   void add_uplinks(int leaf) {

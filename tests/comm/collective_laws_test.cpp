@@ -21,9 +21,7 @@ TEST_CASE("a group of one and an empty tensor cost nothing") {
   }
 }
 
-TEST_CASE("time never falls by more than NCCL's own misjudgement as bytes grow") {
-  // NCCL changes protocol where it believes that both cost the same; its kernels differ there, so that a step up is real
-  // (B200 all-gather of 8: 44 us at 8 MB, 104 us at 16 MB). A step down beyond rounding would be ours.
+TEST_CASE("time never falls as bytes grow") {
   for (const GpuGeneration generation : kGenerations)
     for (const CollectiveKind kind : kKinds)
       for (const auto& links : {one_domain(2, 900), one_domain(8, 450), one_domain(64, 900), across(2, 64, 900, 50),
@@ -32,7 +30,7 @@ TEST_CASE("time never falls by more than NCCL's own misjudgement as bytes grow")
         for (double bytes = 512; bytes < 64e9; bytes *= 1.3) {
           const double t = collective_time(kind, bytes, links, network_of(generation));
           CAPTURE(bytes);
-          REQUIRE(t > 0.9 * before);
+          REQUIRE(t >= before);
           before = t;
         }
       }
