@@ -59,11 +59,11 @@ class LayoutStringReader {
     if (fault != Fault::none) return fault;
     for (std::int64_t i = 0; emit && i < times; ++i) {
       at = begin;
+      if (++emitted_ > kMaxLayoutSymbols) return Fault::too_long;   // rounds of an empty bracket count too
       if (text_[at] == '(') {
         fault = bracket(at, true);
       } else {
         sink_(text_[at]);
-        fault = ++emitted_ > kMaxLayoutSymbols ? Fault::too_long : Fault::none;
       }
       if (fault != Fault::none) return fault;
     }
