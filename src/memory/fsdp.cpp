@@ -38,7 +38,7 @@ std::int64_t waiting_gradients(const FsdpInputs& in, std::int64_t u) {
   return std::min(u + in.unit_elements, in.trainable_elements);
 }
 
-FsdpBuffers megatron_full(const FsdpInputs& in, MemoryMoment moment) {
+FsdpBuffers megatron_full(const FsdpInputs& in, MemoryMoment moment, bool at_loss) {
   const bool running = moment == MemoryMoment::forward || moment == MemoryMoment::backward;
   const std::int64_t pool = std::min(kBufferedUnits * in.unit_elements, in.all_unit_elements);
   if (in.double_buffer) {
@@ -47,7 +47,7 @@ FsdpBuffers megatron_full(const FsdpInputs& in, MemoryMoment moment) {
   }
   if (!running) return {};
   const std::int64_t u = communication_unit_elements(in.all_unit_elements, in.units);
-  const std::int64_t ahead = prefetched_units(in.unit_elements, u / 2);
+  const std::int64_t ahead = at_loss ? 0 : prefetched_units(in.unit_elements, u / 2);
   const std::int64_t gathered = std::min((1 + ahead) * in.unit_elements, in.all_unit_elements);
   const std::int64_t waiting = moment == MemoryMoment::backward ? waiting_gradients(in, u) : 0;
   return {weight_bytes(in, gathered + in.outside_elements), Bytes(waiting * in.gradient_bytes)};
@@ -59,9 +59,9 @@ FsdpBuffers megatron_optimizer_grads(const FsdpInputs& in, MemoryMoment moment) 
   return {Bytes(0), Bytes(waiting_gradients(in, u) * in.gradient_bytes)};
 }
 
-FsdpBuffers torch_full(const FsdpInputs& in, MemoryMoment moment) {
+FsdpBuffers torch_full(const FsdpInputs& in, MemoryMoment moment, bool at_loss) {
   if (moment != MemoryMoment::forward && moment != MemoryMoment::backward) return {};
-  const std::int64_t some = std::min(kBufferedUnits * in.unit_elements, in.all_unit_elements);
+  const std::int64_t some = std::min((at_loss ? 1 : kBufferedUnits) * in.unit_elements, in.all_unit_elements);
   const std::int64_t gathered = in.reshard_after_forward ? some : in.all_unit_elements;
   const std::int64_t waiting = moment == MemoryMoment::forward ? 0 : std::min(some, in.trainable_elements);
   const std::int64_t whole = in.gradient_sync_every_microbatch ? waiting : in.trainable_elements;
@@ -74,15 +74,15 @@ std::int64_t communication_unit_elements(std::int64_t all_unit_elements, std::in
   return std::max(kCommunicationUnit, units > 0 ? 2 * all_unit_elements / units : 0);
 }
 
-FsdpBuffers fsdp_buffers(const FsdpInputs& in, MemoryMoment moment) {
+FsdpBuffers fsdp_buffers(const FsdpInputs& in, MemoryMoment moment, bool at_loss) {
   if (in.shards <= 1) return {};
   switch (in.sharding) {
     case Sharding::full:
-      return megatron_full(in, moment);
+      return megatron_full(in, moment, at_loss);
     case Sharding::optimizer_grads:
       return megatron_optimizer_grads(in, moment);
     case Sharding::full_torch:
-      return torch_full(in, moment);
+      return torch_full(in, moment, at_loss);
     default:
       return {};
   }

@@ -29,15 +29,16 @@ struct FsdpInputs {
 struct FsdpBuffers {
   Bytes unsharded_weights, unreduced_gradients;
 };
-/// Zero for the kinds of sharding that gather nothing layer by layer, and for one shard.
-FsdpBuffers fsdp_buffers(const FsdpInputs& in, MemoryMoment moment);
+/// Zero for the kinds of sharding that gather nothing layer by layer, and for one shard. `at_loss`: all units
+/// have run forward and let go of their weights but the last.
+FsdpBuffers fsdp_buffers(const FsdpInputs& in, MemoryMoment moment, bool at_loss = false);
 
 /// Megatron-FSDP's suggested_communication_unit_size, in elements.
 std::int64_t communication_unit_elements(std::int64_t all_unit_elements, std::int64_t units);
 
 template <class Acc>
-void add_fsdp(const FsdpInputs& in, MemoryMoment moment, Acc& acc) {
-  const FsdpBuffers b = fsdp_buffers(in, moment);
+void add_fsdp(const FsdpInputs& in, MemoryMoment moment, bool at_loss, Acc& acc) {
+  const FsdpBuffers b = fsdp_buffers(in, moment, at_loss);
   acc.add(MemoryTerm::fsdp_unsharded_weights, b.unsharded_weights);
   acc.add(MemoryTerm::fsdp_unreduced_gradients, b.unreduced_gradients);
 }

@@ -58,11 +58,13 @@ void add_outside(const OutsideInputs& in, Acc& acc) {
   acc.add(MemoryTerm::user_buffers, in.user_buffers);
 }
 
-/// Everything that the GPU holds for a rank of the stage: stage_memory, then what is outside torch.
+/// Everything that the GPU holds for a rank of the stage: stage_memory, then what is outside torch's
+/// allocated bytes. The pool of CUDA graphs is part of what the allocator reserves.
 template <class Acc>
 void device_memory(const StageInputs& stage, const OutsideInputs& outside, MemoryMoment moment, Acc& acc) {
   stage_memory(stage, moment, acc);
   add_outside(outside, acc);
+  acc.add(MemoryTerm::allocator_reserve, graph_reserve_bytes(stage.graphs, moment, eager_activations(stage)));
 }
 
 }  // namespace shardfit::memory

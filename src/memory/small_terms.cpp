@@ -41,8 +41,6 @@ constexpr std::int64_t kPlaceholderBytes = 2;
 /// get_batch_on_this_tp_rank. Kind: read.
 constexpr std::int64_t kBatchBytes = 28, kLabelBytes = 12;
 
-constexpr std::int64_t kLogitBuffers = 2;
-
 double te_workspace_mib(const StackProfile& stack, GpuGeneration generation) {
   if (!stack.transformer_engine) return stack.te_workspace_mib.value_or(0);
   return stack.te_workspace_mib.value_or(generation == GpuGeneration::ampere ? kTeWorkspaceAmpereMib
@@ -107,9 +105,9 @@ Bytes batch_bytes(std::int64_t tokens, std::int64_t sequence, int pp, bool atten
   return Bytes(tokens * (pp == 1 ? kBatchBytes : kLabelBytes) + (attention_mask ? tokens * sequence : 0));
 }
 
-Bytes deferred_head_bytes(std::int64_t tokens, std::int64_t hidden, std::int64_t vocab_shard,
-                          int microbatches, int e) {
-  return Bytes(microbatches * tokens * (hidden + vocab_shard) * e + kLogitBuffers * tokens * vocab_shard * e);
+Bytes deferred_head_bytes(std::int64_t tokens, std::int64_t hidden, std::int64_t vocab_shard, int deferred,
+                          int e) {
+  return Bytes(deferred * tokens * (hidden + vocab_shard) * e);
 }
 
 }  // namespace shardfit::memory

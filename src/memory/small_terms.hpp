@@ -47,8 +47,8 @@ Bytes pipeline_buffer_bytes(int pp, int vpp, Bytes stream);
 /// mask if the loader makes one.
 Bytes batch_bytes(std::int64_t tokens, std::int64_t sequence, int pp, bool attention_mask);
 
-/// Head inputs and logit gradients that a deferred weight gradient of the head keeps for every micro-batch,
-/// and the two logit buffers it works with.
+/// Head inputs and logit gradients that a deferred weight gradient of the head keeps, for as many
+/// micro-batches as the limit of deferral lets wait (wgrad_deferral_limit; without one, all of the step).
 Bytes deferred_head_bytes(std::int64_t tokens, std::int64_t hidden, std::int64_t vocab_shard,
                           int microbatches, int e);
 

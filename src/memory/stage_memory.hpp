@@ -66,7 +66,8 @@ struct DearestEvent {
   Bytes in_flight;  ///< offloaded tensors on their way
   Bytes compared;   ///< the sum that made it the dearest
 };
-DearestEvent dearest_event(const StageInputs& in, MemoryMoment activity);
+/// `first_step`: offload then moves out everything at once, so that less is in flight.
+DearestEvent dearest_event(const StageInputs& in, MemoryMoment activity, bool first_step = false);
 
 /// What a full-iteration graph captures: the dearer of forward and backward, above the static part. 0 without
 /// one.
@@ -114,25 +115,42 @@ void add_event(const StageInputs& in, const DearestEvent& event, Acc& acc) {
           in.small.resident_microbatches.value ? in.small.resident_microbatches : in.batch);
 }
 
-}  // namespace detail
-
-/// Adds every term of the stage at a moment. first_step is the peak of the first step's forward and backward:
-/// as later ones, before the optimizer's moments exist and before graphs are captured. No allocation.
+/// The stage in its forward or backward; `step` says which state exists: first_step, or the activity itself.
 template <class Acc>
-void stage_memory(const StageInputs& in, MemoryMoment moment, Acc& acc) {
+void add_activity(const StageInputs& in, MemoryMoment activity, MemoryMoment step, Acc& acc) {
+  const DearestEvent event = dearest_event(in, activity, step == MemoryMoment::first_step);
+  add_static(in.state, step, acc);
+  add_small_terms(in.small, step, acc);
+  acc.add(MemoryTerm::graph_pool, graph_pool_bytes(in.graphs, step, eager_activations(in)));
+  add_fsdp(in.fsdp, activity, event.loss, acc);
+  add_event(in, event, acc);
+}
+
+/// The stage between its steps, after the build, or while the optimizer runs; `step` as above.
+template <class Acc>
+void add_idle(const StageInputs& in, MemoryMoment moment, MemoryMoment step, Acc& acc) {
   add_static(in.state, moment, acc);
   add_small_terms(in.small, moment, acc);
-  acc.add(MemoryTerm::graph_pool, graph_pool_bytes(in.graphs, moment, eager_activations(in)));
-  if (moment != MemoryMoment::forward && moment != MemoryMoment::backward &&
-      moment != MemoryMoment::first_step)
-    return add_fsdp(in.fsdp, moment, acc);
-  DearestEvent event = dearest_event(in, moment == MemoryMoment::backward ? moment : MemoryMoment::forward);
-  if (moment == MemoryMoment::first_step) {
-    const DearestEvent back = dearest_event(in, MemoryMoment::backward);
-    if (back.compared > event.compared) event = back;
-  }
-  add_fsdp(in.fsdp, event.activity, acc);
-  detail::add_event(in, event, acc);
+  acc.add(MemoryTerm::graph_pool, graph_pool_bytes(in.graphs, step, eager_activations(in)));
+  add_fsdp(in.fsdp, moment, false, acc);
+}
+
+/// The dearest part of the first step.
+MemoryMoment dearest_of_first_step(const StageInputs& in);
+
+}  // namespace detail
+
+/// Adds every term of the stage at a moment. first_step is the peak of the first step: a forward or backward
+/// before the optimizer's moments exist and before graphs are captured, or its optimizer step, which makes
+/// the moments. No allocation.
+template <class Acc>
+void stage_memory(const StageInputs& in, MemoryMoment moment, Acc& acc) {
+  if (moment == MemoryMoment::forward || moment == MemoryMoment::backward)
+    return detail::add_activity(in, moment, moment, acc);
+  if (moment != MemoryMoment::first_step) return detail::add_idle(in, moment, moment, acc);
+  const MemoryMoment part = detail::dearest_of_first_step(in);
+  if (part == MemoryMoment::optimizer_step) return detail::add_idle(in, part, moment, acc);
+  detail::add_activity(in, part, MemoryMoment::first_step, acc);
 }
 
 /// The moment at which the stage holds the most (ties: the earlier of the enum), and how much.

@@ -47,6 +47,17 @@ TEST_CASE("prefetch runs ahead by half a communication unit") {
   }
 }
 
+TEST_CASE("at the loss all units but the last have let go of their weights") {
+  FsdpInputs in = units_of(200'000'000, 32);
+  in.outside_elements = 5;
+  CHECK(fsdp_buffers(in, MemoryMoment::forward, true).unsharded_weights.value == 2 * (200'000'000LL + 5));
+  in.sharding = Sharding::full_torch;
+  CHECK(fsdp_buffers(in, MemoryMoment::forward, true).unsharded_weights.value == 2 * (200'000'000LL + 5));
+  in.reshard_after_forward = false;
+  CHECK(fsdp_buffers(in, MemoryMoment::forward, true).unsharded_weights.value ==
+        2 * (32 * 200'000'000LL + 5));
+}
+
 TEST_CASE("gradients wait in backward only, at most a communication unit and the running one") {
   const FsdpBuffers b = fsdp_buffers(units_of(200'000'000, 32), MemoryMoment::backward);
   CHECK(b.unreduced_gradients.value == 2LL * (1'000'000'000 + 200'000'000));
