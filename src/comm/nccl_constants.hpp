@@ -57,7 +57,7 @@ inline constexpr double kProxyHop = 11.2;
 /// Part of the NIC rate that rings reach: 48.5 of 50 GB/s (SimAI CX-7; nccl-tests reports of 46-48). Kind: measured.
 inline constexpr double kNicShare = 0.97;
 /// Ramp grows with the ranks: us per root of us and rank. One number for 8 GPUs, 72 (one rack), 144 and 1440.
-/// Source: CoreWeave GB200 all-reduce tables (2025-26). Kind: fitted, 16 points, largest error see collective_time.cpp.
+/// Source: CoreWeave GB200 all-reduce tables (2025-26). Kind: fitted; errors in network_collectives.cpp.
 inline constexpr double kRampPerRank = 0.114;
 /// NVLS pays from this many GPUs on. Source: ml-engineering, B200 gain 1.0 below 6, 1.15-1.23 above. Kind: measured.
 inline constexpr int kNvlsFromRanks = 6;

@@ -35,6 +35,11 @@ double dispatch_time(const block::Traffic& traffic, const GroupLinks& links, con
 struct SentBytes { double nvlink = 0, network = 0; };
 SentBytes sent_bytes(const block::Traffic& traffic, const GroupLinks& links, const Network& network) noexcept;
 
+/// What most of a call's time goes to: bytes on NVLink, bytes on the NIC, the copying SMs of an expert library; latency
+/// where none of them explains half of it.
+enum class Bound { nothing, latency, nvlink, network, sms, count };
+Bound bound_of(const block::Traffic& traffic, const GroupLinks& links, const Network& network) noexcept;
+
 /// Traffic of one operation's pass, s, by what it may hide behind.
 struct TrafficTime {
   double tp = 0;              ///< exposed, or chopped up by tp_comm overlap
@@ -47,3 +52,9 @@ struct TrafficTime {
 TrafficTime time_of(const block::Work& work, const LayoutLinks& links, const Network& network) noexcept;
 
 }  // namespace shardfit::comm
+
+namespace shardfit {
+template <>
+inline constexpr std::array<std::string_view, kCount<comm::Bound>> kNames<comm::Bound> = {"nothing", "latency", "nvlink",
+                                                                                          "network", "sms"};
+}  // namespace shardfit

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+// Computes:   what bounds a call, for explanations.
+// Formula:    the largest of bytes sent over NVLink, bytes over the NIC (at the all-to-all rate where the pattern is one) and
+//             the SM time of an expert library, each over the whole time; latency if it is below a half.
+// Source:     sent_bytes.cpp, expert_library.cpp.
+// Ignores:    efficiencies of the links: a link at 60 % of its rate still bounds.
+// Checked by: tests/comm/bound_test.cpp.
+#include <algorithm>
+
+#include "comm/expert_library.hpp"
+#include "comm/traffic_time.hpp"
+
+namespace shardfit::comm {
+namespace {
+
+using block::CollectiveKind;
+
+constexpr double kUs = 1e-6;
+
+bool moves_expert_tokens(const block::Traffic& t) {
+  return t.kind == CollectiveKind::dispatch || t.kind == CollectiveKind::combine;
+}
+
+double network_rate(const block::Traffic& t, const GroupLinks& links) {
+  const bool pairwise = t.kind == CollectiveKind::all_to_all || moves_expert_tokens(t);
+  return (pairwise ? links.network_alltoall : links.network).value;
+}
+
+double time_once(const block::Traffic& t, const GroupLinks& links, const Network& network) {
+  return moves_expert_tokens(t) ? dispatch_time(t, links, network) : collective_time(t.kind, t.bytes, links, network);
+}
+
+}  // namespace
+
+Bound bound_of(const block::Traffic& traffic, const GroupLinks& links, const Network& network) noexcept {
+  const double time = time_once(traffic, links, network);
+  if (time <= 0) return Bound::nothing;
+  const SentBytes sent = sent_bytes(traffic, links, network);
+  const double nvlink = sent.nvlink / links.nvlink.value;
+  const double nic = sent.network > 0 ? sent.network / network_rate(traffic, links) : 0;
+  const double sms = moves_expert_tokens(traffic) ? kUs * copy_time_us(traffic, links, network) : 0;
+  if (std::max({nvlink, nic, sms}) < time / 2) return Bound::latency;
+  if (sms >= nvlink && sms >= nic) return Bound::sms;
+  return nic > nvlink ? Bound::network : Bound::nvlink;
+}
+
+}  // namespace shardfit::comm

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <doctest/doctest.h>
+
+#include "sample_links.hpp"
+
+using namespace shardfit;
+using block::CollectiveKind;
+using comm::Bound;
+
+namespace {
+block::Traffic call(CollectiveKind kind, double bytes) {
+  block::Traffic t;
+  t.kind = kind;
+  t.bytes = bytes;
+  return t;
+}
+}  // namespace
+
+TEST_CASE("large messages are bound by the link they cross, small ones by latency") {
+  const comm::Network network = network_of(GpuGeneration::blackwell);
+  CHECK(comm::bound_of(call(CollectiveKind::all_gather, 1e9), one_domain(8, 900), network) == Bound::nvlink);
+  CHECK(comm::bound_of(call(CollectiveKind::all_gather, 1e5), one_domain(8, 900), network) == Bound::latency);
+  CHECK(comm::bound_of(call(CollectiveKind::all_gather, 1e9), across(4, 8, 900, 50), network) == Bound::network);
+  CHECK(comm::bound_of(call(CollectiveKind::all_to_all, 1e9), across(4, 8, 900, 50), network) == Bound::network);
+  CHECK(comm::bound_of(call(CollectiveKind::all_gather, 1e9), one_domain(1, 900), network) == Bound::nothing);
+}
+
+TEST_CASE("DeepEP in one node of B200 is bound by its SMs, HybridEP by NVLink, either by the NIC over many nodes") {
+  block::Traffic t = call(CollectiveKind::dispatch, 0);
+  t.tokens = 4096;
+  t.width_bytes = 14336;
+  t.top_k = 8;
+  t.num_experts = 256;
+  comm::Network network = network_of(GpuGeneration::blackwell);
+  network.dispatcher = Dispatcher::deepep;
+  CHECK(comm::bound_of(t, one_domain(8, 900), network) == Bound::sms);
+  CHECK(comm::bound_of(t, across(8, 8, 900, 50), network) == Bound::network);
+  network.dispatcher = Dispatcher::hybridep;
+  CHECK(comm::bound_of(t, one_domain(64, 900), network) == Bound::nvlink);
+}
