@@ -27,8 +27,8 @@ constexpr Entry kEntries[] = {
       "Megatron-LM training/arguments.py:validate_args"},
      RuleScope::everywhere,
      [](const Case& c) { return c.job.max_positions > 0 && c.job.sequence > c.job.max_positions; }},
-    {{"tp_overlap_off", "tensor-parallel overlap is turned off: it needs tp above 1, sequence parallelism and Transformer "
-      "Engine",
+    {{"tp_overlap_off",
+      "tensor-parallel overlap is turned off: it needs tp above 1, sequence parallelism and Transformer Engine",
       "Megatron-Bridge training/comm_overlap.py"},
      RuleScope::megatron_bridge,
      [](const Case& c) {

@@ -78,7 +78,7 @@ constexpr Rule kRules[] = {
      [](const Case& c) { return expert_modules(c) > 0 ? at_least(c.job.experts, 1) : kPass; }},
     {{"offload_needs_te", "offload", "offload of modules needs Transformer Engine layers", "transformer_engine",
       "needed", RuleSource::megatron_core,
-      "Megatron-LM training/arguments.py; Megatron-Bridge training/config.py:_validate_fine_grained_activation_offloading"},
+      "Megatron-LM training/arguments.py; Megatron-Bridge training/config.py"},
      RuleScope::megatron,
      {},
      [](const Case& c) { return by_module(c) ? equals(c.stack().transformer_engine, 1) : kPass; }},
