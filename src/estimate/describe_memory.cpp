@@ -124,24 +124,25 @@ constexpr void describe_moments(Catalogue& c) {
                               "nothing known"};
   c[T::fsdp_unsharded_weights] = {
       "whole weights of the current and prefetched FSDP units",
-      "current + units until max(1e9, 2 x unit) / 2 elements, + embedding and head",
+      "current + units until max(1e9, 2 x unit) / 2 elements (none ahead at the loss), + embedding and head",
       "Megatron-LM core/distributed/fsdp/src/megatron_fsdp", "transposed copies of quantised units"};
   c[T::fsdp_unreduced_gradients] = {"whole gradients that wait for their reduce-scatter",
                                     "at most max(1e9, 2 x unit) elements, + the running unit",
                                     "Megatron-LM core/distributed/fsdp/src/megatron_fsdp", "nothing known"};
-  c[T::graph_pool] = {
-      "private pool of CUDA graphs, where no other term counts it",
-      "scoped: static inputs, between steps saved tensors too; full iteration: 0.5 x eager activations",
-      "Megatron-LM core/transformer/cuda_graphs.py; growth assumed from the guide's 1.5 to 2 times",
-      "driver memory of graph nodes"};
+  c[T::graph_pool] = {"static inputs of captured layers; growth of a full-iteration capture",
+                      "scoped: (N x h / tp x 2 B + attention mask) x captured layers x live micro-batches; "
+                      "full iteration: 0.5 x eager activations",
+                      "Megatron-LM core/transformer/cuda_graphs.py, golden values; growth assumed from the "
+                      "guide's 1.5 to 2 times",
+                      "driver memory of graph nodes; the pool itself, which is reserve"};
 }
 
 constexpr void describe_outside(Catalogue& c) {
   using T = MemoryTerm;
-  c[T::allocator_reserve] = {"what torch's allocator reserves beyond allocated bytes",
-                             "0.04 x allocated, 0.10 without expandable segments",
-                             "344 B200 ranks: median 1.038, range 1.007 to 1.093",
-                             "fragmentation of one run"};
+  c[T::allocator_reserve] = {
+      "what torch's allocator reserves beyond allocated bytes",
+      "0.04 x allocated, 0.10 without expandable segments; + the idle pool of CUDA graphs",
+      "344 B200 ranks: median 1.038, range 1.007 to 1.093", "fragmentation of one run"};
   c[T::cuda_context] = {"CUDA context and libraries", "stated by the hardware file", "hardware file",
                         "driver versions"};
   c[T::nccl_buffers] = {"channels of every process group, NVLS buffers",
