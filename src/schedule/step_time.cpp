@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Computes: time of a step's micro-batches for stages that differ, and what of it is bubble and transfer.
 // Formula:  the longest of a few paths through the order table. For every stage j, as if it set the pace:
-//             T_j = way to it and back from it, one pass each + its own work M (F_j + B_j) + waiting while it
-//           fills
-//                 + waiting while it drains;       T = max over j.
+//             T_j = way to it and back from it, one pass each + its own work M (F_j + B_j)
+//                 + waiting while it fills + waiting while it drains;       T = max over j.
 //           Waiting while it fills, the largest of: its first backward goes round through stage i > j, which
 //           has (warm-up of i + 1) forwards to await first, at the pace of the slowest stage up to j; forwards
 //           wrap to the next chunk later than it would take them; the first wrap out of the steady state,
