@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Computes:   what bounds a call, for explanations.
-// Formula:    the largest of bytes sent over NVLink, bytes over the NIC (at the all-to-all rate where the pattern is one) and
-//             the SM time of an expert library, each over the whole time; latency if it is below a half.
+// Formula:    the largest of bytes sent over NVLink, bytes over the NIC (at the all-to-all rate where the pattern
+//             is one) and the SM time of an expert library, each over the whole time; latency if it is below a half.
 // Source:     sent_bytes.cpp, expert_library.cpp.
 // Ignores:    efficiencies of the links: a link at 60 % of its rate still bounds.
 // Checked by: tests/comm/bound_test.cpp.

@@ -5,8 +5,8 @@
 //             library's SMs need (expert_library.cpp). alltoall: links / alltoall_rate + 30 us + 20 us log2 G.
 //             allgather: NCCL's all-gather (dispatch) and reduce-scatter (combine) of all tokens of the group.
 // Source:     the links' form and its three coefficients come from the joint fit of step times
-//             (hardware/step-time.json); the latencies were held fixed there (kind assumed). The SM term is beside it: with
-//             HybridEP at 16 SMs or more it adds at most 4 %.
+//             (hardware/step-time.json); the latencies were held fixed there (kind assumed). The SM term is beside
+//             it: with HybridEP at 16 SMs or more it adds at most 4 %.
 // Valid when: training sizes (1,000 tokens a rank and more).
 // Ignores:    skew between ranks.
 // Checked by: tests/comm/dispatch_test.cpp.

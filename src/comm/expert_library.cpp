@@ -2,10 +2,11 @@
 // Computes:   the SM-bound time of DeepEP's and HybridEP's dispatch and combine.
 // Formula:    T * (token + (rank hits + copies * domains hit) * w / rate) / SMs; rank hits include the rank's own; the
 //             domain part only where the group crosses domains.
-// Source:     DeepEP: ai-dynamo/aiconfigurator tables of DeepEP 1.x normal mode (2026-07), 1,024 to 32,768 tokens a rank,
-//             4 to 24 SMs: H100, H200, B200, B300 x 8, GB200, GB300 x 4, H100 x 16 and x 32 (8 nodes look congested: left
-//             out); 2,850 points each way, fitted with the links' rates as the step-time fit has them. Kind fitted.
-//             HybridEP: three H100 points at 4 SMs of DeepEP hybrid-ep docs (2026-07). Kind fitted, weak.
+// Source:     DeepEP: ai-dynamo/aiconfigurator tables of DeepEP 1.x normal mode (2026-07), 1,024 to 32,768 tokens a
+//             rank, 4 to 24 SMs: H100, H200, B200, B300 x 8, GB200, GB300 x 4, H100 x 16 and x 32 (8 nodes look
+//             congested: left out); 2,850 points each way, fitted with the links' rates as the step-time fit has
+//             them. Kind fitted. HybridEP: three H100 points at 4 SMs of DeepEP hybrid-ep docs (2026-07). Kind
+//             fitted, weak.
 // Fit error:  DeepEP median 8.6 % dispatch, 8.9 % combine, p90 22 and 20 %; median of each system and rank count within
 //             11 %. One set for all generations: the rate of an SM hardly changes from Hopper to Blackwell.
 // Valid when: the SMs are the library's alone.

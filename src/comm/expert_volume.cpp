@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Computes:   how many ranks, or domains, get a copy of a token.
-// Formula:    parts * (1 - C(E - E/parts, k)/C(E, k)): a part is missed when all k picks fall elsewhere. Without a number of
-//             experts: parts * (1 - (1 - 1/parts)^k). Group-limited routing bounds the domains: a group covers
-//             domains/groups of them when there are at least as many; else the same expectation over the groups chosen.
+// Formula:    parts * (1 - C(E - E/parts, k)/C(E, k)): a part is missed when all k picks fall elsewhere. Without a
+//             number of experts: parts * (1 - (1 - 1/parts)^k). Group-limited routing bounds the domains: a group
+//             covers domains/groups of them when there are at least as many; else the same expectation over the
+//             groups chosen.
 // Source:     counting; de-duplication rules of DeepEP and HybridEP (READMEs).
 // Valid when: routing is uniform over experts, experts lie on ranks in equal consecutive parts.
 // Ignores:    imbalance between ranks (it comes in through the tokens), correlation of the picks.

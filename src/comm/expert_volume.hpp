@@ -6,8 +6,8 @@
 
 namespace shardfit::comm {
 
-/// Expected number of distinct parts that a token reaches, when `parts` equal parts hold `experts` experts and the token
-/// picks `top_k` distinct ones at random.
+/// Expected number of distinct parts that a token reaches, when `parts` equal parts hold `experts` experts and the
+/// token picks `top_k` distinct ones at random.
 double expected_parts_hit(double parts, int experts, int top_k) noexcept;
 
 /// The same with group-limited routing: experts lie in `num_groups` consecutive groups of which a token may use

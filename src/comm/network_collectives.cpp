@@ -5,13 +5,15 @@
 //             all-reduce:  base + 2 min(m-1, 7) hop + 2(R-1) net + x + (ramp + 0.114 n) sqrt(x), or a tree with LL:
 //                          base + 2((m-1) hop_ll + log2(R) 5 us) + w/LL cap, whichever is less
 //             gather, scatter: base + hypot((n-R) hop + (R-1) net, x) + (ramp + 0.114 n) sqrt(x), or a ring with LL
-//             all-to-all:  base + peer*(n-1) + max(S(m-1)/n / NVLink part, S(n-m)/n / NIC's all-to-all rate) + ramp sqrt
+//             all-to-all:  base + peer*(n-1) + net + y + ramp sqrt(y),
+//                          y = max(S(m-1)/n over NVLink, S(n-m)/n at the NIC's all-to-all rate)
 //             send:        base + net latency + S/(0.97*NIC)
 //             net = 11.2 us of proxy + the route's latency.
 // Source:     constants in nccl_constants.hpp; NCCL's latencies for the network steps.
-// Fit error:  time of all-reduce against 25 published figures on 1 to 20 racks and 2 to 4 HGX nodes: median 5 %, largest
-//             18 % (1440 GPUs, 16 GiB). Not met: all-to-all of 128 GB300 over two racks, 47.7 GB/s of bus bandwidth measured,
-//             98 from 50 GB/s a NIC; a single all-gather of 2 GiB over 256 H100, 200 GB/s measured, 262 predicted.
+// Fit error:  time of all-reduce against 25 published figures on 1 to 20 racks and 2 to 4 HGX nodes: median 5 %,
+//             largest 18 % (1440 GPUs, 16 GiB). Not met: all-to-all of 128 GB300 over two racks, 47.7 GB/s of bus
+//             bandwidth measured, 98 from 50 GB/s a NIC; a single all-gather of 2 GiB over 256 H100, 200 GB/s
+//             measured, 262 predicted.
 // Valid when: every member drives its own NIC.
 // Ignores:    SHARP in the switches, PAT (log-step gather for one GPU a node), collnet, other traffic on the NIC.
 // Checked by: tests/comm/network_points_test.cpp, tests/comm/collective_laws_test.cpp.

@@ -6,9 +6,9 @@
 //             Simple: base + hypot(steps*hop_simple, x) + (ramp + 0.114 n) sqrt(x)
 //             NVLS:   base + w/(rate*NVLink) + (ramp + 0.114 n) sqrt(w/(rate*NVLink))
 //             pairs:  base + peer*(n-1) + x + ramp*sqrt(x)
-//             steps = passes*(n-1). Filling the ring and streaming through it overlap, hence the hypotenuse; the root is
-//             what a pipeline costs whose chunks grow with the message. Of the first four, the one that NCCL would take:
-//             least latency + w/rate by its own constants.
+//             steps = passes*(n-1). Filling the ring and streaming through it overlap, hence the hypotenuse; the
+//             root is what a pipeline costs whose chunks grow with the message. Of the first four, the one that
+//             NCCL would take: least latency + w/rate by its own constants.
 // Source:     constants: nccl_constants.cpp. Structure of the choice: NCCL tuning.cc.
 // Valid when: one job on the links; 2 to 8 ranks measured, 64 and 72 for all-reduce; others extrapolated.
 // Ignores:    NCCL_ALGO settings, user buffers, symmetric-memory kernels, trees inside a node.
@@ -58,13 +58,14 @@ double ring_us(Protocol protocol, const RingWork& work, const InDomain& in) {
   return fit.base + std::hypot(work.steps * fit.hop_simple, stream) + ramp * std::sqrt(stream);
 }
 
-/// NCCL hands over from LL a little late, so that the fitted times fall there by up to 13 %. No message is slower than a
-/// larger one: up to the handover the next protocol's time counts where it is less. LL128 follows LL only where NCCL
-/// gives it less latency than Simple.
+/// NCCL hands over from LL a little late, so that the fitted times fall there by up to 13 %. No message is slower
+/// than a larger one: up to the handover the next protocol's time counts where it is less. LL128 follows LL only
+/// where NCCL gives it less latency than Simple.
 double low_latency_us(const RingWork& work, const InDomain& in) {
   const double ll = ring_us(Protocol::ll, work, in);
   const ProtocolLatency &l = kRingBelief[Protocol::ll128], &s = kRingBelief[Protocol::simple];
-  const bool ll128_follows = nccl_belief(in.generation).ll128 > 0 && l.base + l.hop * work.steps < s.base + s.hop * work.steps;
+  const bool ll128_follows =
+      nccl_belief(in.generation).ll128 > 0 && l.base + l.hop * work.steps < s.base + s.hop * work.steps;
   return ll128_follows ? std::min(ll, ring_us(Protocol::ll128, work, in)) : ll;
 }
 

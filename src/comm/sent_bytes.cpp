@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Computes:   bytes that one rank sends in one call, inside its NVLink domain and to other domains (mean over ranks).
-// Formula:    n ranks, m in each of R domains. Rings: S(n-1)/n (all-reduce twice), of which one edge in m leaves the domain
-//             when R > 1. Broadcast: as a ring, S(n-1)/n on the mean. All-to-all: S(m-1)/n inside, S(n-m)/n across.
-//             Expert tokens without de-duplication: top_k*T*w in place of S. With it: T*w*hits*(1 - 1/m) over NVLink
-//             (a token from another domain is handed on inside by the rank that received it), T*w*domains_hit*(1 - 1/R)
-//             across. allgather dispatcher: a ring over all tokens.
+// Formula:    n ranks, m in each of R domains. Rings: S(n-1)/n (all-reduce twice), of which one edge in m leaves
+//             the domain when R > 1. Broadcast: as a ring, S(n-1)/n on the mean. All-to-all: S(m-1)/n inside,
+//             S(n-m)/n across. Expert tokens without de-duplication: top_k*T*w in place of S. With it:
+//             T*w*hits*(1 - 1/m) over NVLink (a token from another domain is handed on inside by the rank that
+//             received it), T*w*domains_hit*(1 - 1/R) across. allgather dispatcher: a ring over all tokens.
 // Source:     ring and pairwise algorithms; DeepEP and HybridEP READMEs for what is sent once.
 // Valid when: members are spread evenly over the domains.
 // Ignores:    protocol overhead; in-switch reduction (counted as the ring that it replaces), routing maps and counts.

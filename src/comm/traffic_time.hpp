@@ -55,6 +55,6 @@ TrafficTime time_of(const block::Work& work, const LayoutLinks& links, const Net
 
 namespace shardfit {
 template <>
-inline constexpr std::array<std::string_view, kCount<comm::Bound>> kNames<comm::Bound> = {"nothing", "latency", "nvlink",
-                                                                                          "network", "sms"};
+inline constexpr std::array<std::string_view, kCount<comm::Bound>> kNames<comm::Bound> = {"nothing", "latency",
+                                                                                          "nvlink", "network", "sms"};
 }  // namespace shardfit

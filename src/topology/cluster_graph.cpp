@@ -10,7 +10,8 @@ namespace {
 /// One leaf-spine cable with its switch, us: half of what a cross-block RDMA write takes more than an in-block one.
 /// Source: OCI GB300 RoCE latencies, 5.08-5.17 us against 2.75-2.82 us (2026-04). Kind: measured.
 constexpr double kUplinkLatencyUs = 1.15;
-/// GPU to host memory over C2C or PCIe, us. Source: OCI GB300 pointer chase (2026-04). Kind: measured; PCIe assumed equal.
+/// GPU to host memory over C2C or PCIe, us. Source: OCI GB300 pointer chase (2026-04). Kind: measured; PCIe assumed
+/// equal.
 constexpr double kHostLatencyUs = 0.58;
 /// Keeps routes between GPUs off the host links, s.
 constexpr double kProhibitive = 1;
@@ -54,7 +55,8 @@ class Builder {
     boost::add_edge(from, to, Link{kind, gb_per_s(gb_per_s_each_way), latency, cost}, result_.graph);
   }
 
-  // Latencies of the spec are from end to end: NVLink's through one NVSwitch, the NIC's across blocks (leaf, spine, leaf).
+  // Latencies of the spec are from end to end: NVLink's through one NVSwitch, the NIC's across blocks (leaf, spine,
+  // leaf).
   void add_gpu_links(int rank) {
     const FabricSpec& f = hardware_.fabric;
     const int gpu = at(VertexKind::gpu, rank), nic = at(VertexKind::nic, rank);

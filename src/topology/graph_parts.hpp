@@ -8,15 +8,16 @@
 
 namespace shardfit::topology {
 
-/// What a vertex of the cluster graph stands for. One `nvswitch` vertex is all switch planes of a domain together: every
-/// GPU has the same number of links to every plane, so that the planes never differ in load.
+/// What a vertex of the cluster graph stands for. One `nvswitch` vertex is all switch planes of a domain together:
+/// every GPU has the same number of links to every plane, so that the planes never differ in load.
 enum class VertexKind { gpu, nvswitch, cpu, nic, leaf, spine, count };
 
 /// What an edge stands for. `host`: GPU to host memory (C2C or PCIe); `pcie`: GPU to its NIC; `rail`: NIC to leaf;
 /// `uplink`: leaf to spine.
 enum class LinkKind { nvlink, host, pcie, rail, uplink, count };
 
-/// A vertex as a plain value. `index` counts vertices of its kind (for a GPU: its rank). -1 where a field has no meaning.
+/// A vertex as a plain value. `index` counts vertices of its kind (for a GPU: its rank). -1 where a field has no
+/// meaning.
 struct Vertex {
   VertexKind kind = VertexKind::gpu;
   int index = 0;

@@ -7,7 +7,8 @@
 
 namespace shardfit::topology {
 
-/// Calls `visit(members)` for every whole group of `pattern` among `gpus` ranks, members ascending. The vector is reused.
+/// Calls `visit(members)` for every whole group of `pattern` among `gpus` ranks, members ascending. The vector is
+/// reused.
 template <class Visit>
 void for_each_group(RankPattern pattern, int gpus, Visit visit) {
   std::vector<int> members(std::size_t(pattern.size));

@@ -40,6 +40,9 @@ Placement place(const HardwareSpec& hardware, int gpus) {
   require_positive(hardware, "/fabric/leaf_ports_down", fabric.leaf_ports_down);
   require_positive(hardware, "/fabric/spines", fabric.spines);
   require_positive(hardware, "/fabric/nodes_per_leaf_group", fabric.nodes_per_leaf_group);
+  if (!(fabric.oversubscription.value > 0))
+    throw InputError(hardware.source_file, "/fabric/oversubscription", std::to_string(fabric.oversubscription.value),
+                     "a number above 0");
 
   Placement p;
   p.gpus = gpus;

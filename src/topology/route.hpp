@@ -7,7 +7,8 @@
 namespace shardfit::topology {
 
 /// How two ranks lie to each other. All pairs of one class have the same route, hop for hop, because the cluster is
-/// built of equal parts. `other_rail`: the GPUs sit at different places of their nodes, so their NICs meet no common leaf.
+/// built of equal parts. `other_rail`: the GPUs sit at different places of their nodes, so their NICs meet no
+/// common leaf.
 enum class PairClass {
   self, same_node, same_domain, same_unit, same_unit_other_rail, other_unit, other_unit_other_rail, count
 };

@@ -21,8 +21,8 @@ Predecessors shortest_paths_from(const BoostGraph& graph, int source) {
   return before;
 }
 
-// A flow spreads over all spines, so that no single uplink is its narrowest; what uplinks carry together is counted where
-// groups share them.
+// A flow spreads over all spines, so that no single uplink is its narrowest; what uplinks carry together is counted
+// where groups share them.
 void pass(const Link& link, Route& route) {
   route.latency += link.latency;
   if (link.kind == LinkKind::nvlink) ++route.nvlink_hops;
@@ -65,7 +65,8 @@ RouteTable find_routes(const ClusterGraph& cluster, const Placement& placement) 
       if (!route.exists) route = walk_back(cluster.graph, before, source, rank);
     }
   }
-  // NCCL moves to the receiver's rail inside the node whether or not a spine could join the rails: it does not see leaves.
+  // NCCL moves to the receiver's rail inside the node whether or not a spine could join the rails: it does not see
+  // leaves.
   for (const auto& [other_rail, same_rail] :
        {std::pair{PairClass::same_unit_other_rail, PairClass::same_unit},
         std::pair{PairClass::other_unit_other_rail, PairClass::other_unit}})

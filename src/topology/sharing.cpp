@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Computes:   the part of the NIC rate that a flow keeps when all groups of a kind communicate at once.
-// Formula:    a ring crosses domains member by member: the k-th member in a domain sends to the k-th in the next, through
-//             its own NIC, or through that of the neighbour on the receiver's rail where the route is relayed. An
-//             all-to-all sends evenly to all members elsewhere. share = min over NICs and leaf uplinks (and downlinks) of
-//             capacity / load, at most 1; a leaf's uplinks carry nodes_per_unit / oversubscription NIC rates together.
+// Formula:    a ring crosses domains member by member: the k-th member in a domain sends to the k-th in the next,
+//             through its own NIC, or through that of the neighbour on the receiver's rail where the route is
+//             relayed. An all-to-all sends evenly to all members elsewhere. share = min over NICs and leaf uplinks
+//             (and downlinks) of capacity / load, at most 1; a leaf's uplinks carry nodes_per_unit /
+//             oversubscription NIC rates together.
 // Source:     NCCL's ring construction over NICs and PXN (src/graph/search.cc, src/transport/net.cc) as behaviour.
 // Valid when: traffic spreads evenly over the spines (adaptive routing), leaf and spine switches do not block.
 // Ignores:    other groups' traffic at the same time, a job's neighbours on the fabric.

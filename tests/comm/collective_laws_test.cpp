@@ -60,12 +60,14 @@ TEST_CASE("large messages reach most of the wire") {
   const double bytes = 16e9;
   CHECK(collective_time(CollectiveKind::all_gather, bytes, across(4, 8, 900, 50), network) <
         1.1 * bytes * 31 / 32 / 400e9);
-  CHECK(collective_time(CollectiveKind::all_gather, bytes, one_domain(8, 900), network) < bytes * 7 / 8 / (0.7 * 900e9));
+  CHECK(collective_time(CollectiveKind::all_gather, bytes, one_domain(8, 900), network) <
+        bytes * 7 / 8 / (0.7 * 900e9));
 }
 
 TEST_CASE("leaving the domain costs, and more members there bring more NICs") {
   const comm::Network network = network_of(GpuGeneration::blackwell);
-  for (const CollectiveKind kind : {CollectiveKind::all_reduce, CollectiveKind::all_gather, CollectiveKind::all_to_all}) {
+  for (const CollectiveKind kind :
+       {CollectiveKind::all_reduce, CollectiveKind::all_gather, CollectiveKind::all_to_all}) {
     const double inside = collective_time(kind, 1e9, one_domain(16, 900), network);
     const double two = collective_time(kind, 1e9, across(2, 8, 900, 50), network);
     const double sixteen = collective_time(kind, 1e9, across(16, 1, 900, 50), network);

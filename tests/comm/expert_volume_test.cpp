@@ -52,7 +52,8 @@ TEST_CASE("group-limited routing bounds the domains: DeepSeek-V3, 4 of 8 groups"
   t.num_groups = 8;
   t.groups_chosen = 4;
   CHECK(comm::expected_domains_hit(8, t) == doctest::Approx(4));   // a group a domain
-  CHECK(comm::expected_domains_hit(16, t) == doctest::Approx(comm::expected_parts_hit(16, 256, 8)));   // bound 8 is not met
+  CHECK(comm::expected_domains_hit(16, t) ==
+        doctest::Approx(comm::expected_parts_hit(16, 256, 8)));  // bound 8 is not met
   // Two domains of four groups each: missed if all 4 groups fall in the other: 1/C(8,4).
   CHECK(comm::expected_domains_hit(2, t) == doctest::Approx(2 * (1 - 1.0 / 70)).epsilon(0.02));
   CHECK(comm::expected_domains_hit(1, t) == 1);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Published bus bandwidth (GB/s, as nccl-tests counts it) beyond one node. Sources: CoreWeave nccl-tests PR 43 (GB200 racks,
-// 2025-26), OCI quick starts (2025-12..2026-04), ml-engineering 744d01e (B200 over 4 nodes of 8 x 400G), NVIDIA nccl-tests
-// issues 267, 290, 309 (single-NIC rates). "Large" stands for 16 GiB where the source gives no size.
+// Published bus bandwidth (GB/s, as nccl-tests counts it) beyond one node. Sources: CoreWeave nccl-tests PR 43
+// (GB200 racks, 2025-26), OCI quick starts (2025-12..2026-04), ml-engineering 744d01e (B200 over 4 nodes of 8 x
+// 400G), NVIDIA nccl-tests issues 267, 290, 309 (single-NIC rates). "Large" stands for 16 GiB where the source
+// gives no size.
 #include <doctest/doctest.h>
 
 #include "sample_links.hpp"
@@ -24,11 +25,12 @@ double bus_of(CollectiveKind kind, const Row& r) {
 }  // namespace
 
 TEST_CASE("all-reduce in one rack and over racks, within 22 %") {
-  constexpr Row rows[] = {
-      {1, 64, 50, kLarge, 892}, {1, 72, 50, 0.5, 586}, {1, 72, 50, 1, 700}, {1, 72, 50, 2, 758}, {1, 72, 50, 8, 841},
-      {2, 72, 50, 0.5, 494},    {2, 72, 50, 1, 596},   {2, 72, 50, 2, 680}, {2, 72, 50, 8, 793}, {2, 72, 50, 16, 810},
-      {20, 72, 50, 0.5, 151},   {20, 72, 50, 1, 219},  {20, 72, 50, 2, 287}, {20, 72, 50, 8, 381}, {20, 72, 50, 16, 406},
-      {2, 64, 50, kLarge, 800}, {3, 64, 50, kLarge, 749}, {2, 64, 100, kLarge, 738}};
+  constexpr Row rows[] = {{1, 64, 50, kLarge, 892}, {1, 72, 50, 0.5, 586},    {1, 72, 50, 1, 700},
+                          {1, 72, 50, 2, 758},      {1, 72, 50, 8, 841},      {2, 72, 50, 0.5, 494},
+                          {2, 72, 50, 1, 596},      {2, 72, 50, 2, 680},      {2, 72, 50, 8, 793},
+                          {2, 72, 50, 16, 810},     {20, 72, 50, 0.5, 151},   {20, 72, 50, 1, 219},
+                          {20, 72, 50, 2, 287},     {20, 72, 50, 8, 381},     {20, 72, 50, 16, 406},
+                          {2, 64, 50, kLarge, 800}, {3, 64, 50, kLarge, 749}, {2, 64, 100, kLarge, 738}};
   for (const Row& r : rows) {
     CAPTURE(r.domains);
     CAPTURE(r.gib);
@@ -37,8 +39,9 @@ TEST_CASE("all-reduce in one rack and over racks, within 22 %") {
 }
 
 TEST_CASE("all-reduce over HGX nodes is bound by the NICs, within 20 %") {
-  constexpr Row rows[] = {{4, 8, 50, 1.0 / 64, 64}, {4, 8, 50, 1.0 / 16, 157}, {4, 8, 50, 0.25, 229}, {4, 8, 50, 0.5, 327},
-                          {4, 8, 50, 1, 362},       {4, 8, 50, 16, 382},       {2, 8, 100, kLarge, 767}};
+  constexpr Row rows[] = {{4, 8, 50, 1.0 / 64, 64}, {4, 8, 50, 1.0 / 16, 157}, {4, 8, 50, 0.25, 229},
+                          {4, 8, 50, 0.5, 327},     {4, 8, 50, 1, 362},        {4, 8, 50, 16, 382},
+                          {2, 8, 100, kLarge, 767}};
   for (const Row& r : rows) {
     CAPTURE(r.gib);
     CHECK(bus_of(CollectiveKind::all_reduce, r) == doctest::Approx(r.bus).epsilon(0.2));
