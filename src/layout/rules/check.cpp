@@ -25,12 +25,26 @@ Case grid_case(const JobFacts& job, const Layout& layout) {
 
 }  // namespace
 
-const std::array<std::span<const Rule>, kRuleTables>& rule_tables() {
-  static const std::array<std::span<const Rule>, kRuleTables> tables = {
-      grid_rules(),      tensor_rules(),    sequence_rules(), pipeline_rules(), layout_string_rules(),
-      hybrid_pattern_rules(), moe_rules(),  dispatcher_rules(), expert_overlap_rules(), recompute_rules(),
-      offload_rules(),   graph_rules(),     precision_rules(), optimizer_rules(), fsdp_rules(),
-      vision_rules()};
+const std::array<RuleTable, kRuleTables>& rule_tables() {
+  static const std::array<RuleTable, kRuleTables> tables = {
+      RuleTable{grid_rules()},
+      {tensor_rules()},
+      {sequence_rules()},
+      {pipeline_rules()},
+      {layout_string_rules(), [](const Case& c) { return c.layout.split.kind == SplitKind::layout_string; }},
+      {hybrid_pattern_rules(), [](const Case& c) { return c.layout.split.kind == SplitKind::hybrid_pattern; }},
+      {moe_rules(), [](const Case& c) { return c.job.experts > 0 || c.layout.ep > 1; }},
+      {dispatcher_rules(), [](const Case& c) { return c.layout.dispatcher >= Dispatcher::deepep; }},
+      {expert_overlap_rules(),
+       [](const Case& c) { return c.layout.overlap.expert_alltoall || c.layout.overlap.delay_wgrad; }},
+      {recompute_rules(), [](const Case& c) { return c.layout.recompute.granularity != RecomputeGranularity::none; }},
+      {offload_rules(), [](const Case& c) { return !(c.layout.offload == Offload{}); }},
+      {graph_rules(), [](const Case& c) { return !(c.layout.cuda_graph == CudaGraph{}); }},
+      {precision_rules()},
+      {optimizer_rules()},
+      {fsdp_rules(),
+       [](const Case& c) { return c.layout.sharding >= Sharding::optimizer_grads || c.layout.fsdp_double_buffer; }},
+      {vision_rules(), [](const Case& c) { return c.job.vision_heads > 0 || c.job.no_virtual_stages; }}};
   return tables;
 }
 
@@ -47,13 +61,39 @@ namespace {
 using layout::Case;
 using layout::Finding;
 using layout::Rule;
+using layout::RuleTable;
+
+/// What a check needs of a rule, apart from its words: the loop below runs over a few kilobytes only.
+struct BareRule {
+  Finding (*check)(const Case&);
+  RuleScope scope;
+  int since;
+};
+struct BareTable {
+  std::vector<BareRule> rules;
+  bool (*concerns)(const Case&);
+};
+
+const std::vector<BareTable>& bare_tables() {
+  static const std::vector<BareTable> tables = [] {
+    std::vector<BareTable> all;
+    for (const RuleTable& table : layout::rule_tables()) {
+      all.push_back({{}, table.concerns});
+      for (const Rule& rule : table.rules) all.back().rules.push_back({rule.check, rule.scope, rule.since});
+    }
+    return all;
+  }();
+  return tables;
+}
 
 /// Calls `broken(id, finding)` for every broken rule of a table until it returns false; whether all were tried.
 template <class Broken>
-bool try_table(const Case& c, std::span<const Rule> table, RuleId first_id, Broken&& broken) {
-  for (std::size_t i = 0; i < table.size(); ++i) {
-    if (!c.job.scopes.contains(table[i].scope) || c.job.stack_date < table[i].since) continue;
-    const Finding finding = table[i].check(c);
+bool try_table(const Case& c, const BareTable& table, RuleId first_id, Broken&& broken) {
+  if (table.concerns != nullptr && !table.concerns(c)) return true;
+  for (std::size_t i = 0; i < table.rules.size(); ++i) {
+    const BareRule& rule = table.rules[i];
+    if (!c.job.scopes.contains(rule.scope) || c.job.stack_date < rule.since) continue;
+    const Finding finding = rule.check(c);
     if (finding.broken && !broken(first_id + RuleId(i), finding)) return false;
   }
   return true;
@@ -69,11 +109,11 @@ std::optional<Violation> first_violation(const JobFacts& facts, const Layout& la
   };
   Case c = layout::grid_case(facts, layout);
   RuleId first_id = 0;
-  for (std::span<const Rule> table : layout::rule_tables()) {
+  for (const BareTable& table : bare_tables()) {
     // The grid comes first and alone: most layouts of a wide space fall there, before the split is looked at.
     if (!try_table(c, table, first_id, stop)) return violation;
     if (first_id == 0) c.split = layout::split_shape(facts, layout);
-    first_id += RuleId(table.size());
+    first_id += RuleId(table.rules.size());
   }
   return std::nullopt;
 }
@@ -91,9 +131,9 @@ std::vector<Violation> all_violations(const Job& job, const Layout& layout) {
     return rule != 0;   // rule 0 says that an axis is not positive: nothing else can be asked of such a layout
   };
   RuleId first_id = 0;
-  for (std::span<const Rule> table : layout::rule_tables()) {
+  for (const BareTable& table : bare_tables()) {
     if (!try_table(c, table, first_id, collect)) break;
-    first_id += RuleId(table.size());
+    first_id += RuleId(table.rules.size());
   }
   return violations;
 }
@@ -101,8 +141,8 @@ std::vector<Violation> all_violations(const Job& job, const Layout& layout) {
 std::span<const RuleInfo> rules() {
   static const std::vector<RuleInfo> infos = [] {
     std::vector<RuleInfo> all;
-    for (std::span<const Rule> table : layout::rule_tables())
-      for (const Rule& rule : table) all.push_back(rule.info);
+    for (const RuleTable& table : layout::rule_tables())
+      for (const Rule& rule : table.rules) all.push_back(rule.info);
     return all;
   }();
   return infos;

@@ -76,9 +76,9 @@ std::set<int> candidates(const JobFacts& facts, Axis axis) {
 }
 
 const Rule& rule_of(RuleId id) {
-  for (std::span<const Rule> table : layout::rule_tables()) {
-    if (std::size_t(id) < table.size()) return table[std::size_t(id)];
-    id -= RuleId(table.size());
+  for (const layout::RuleTable& table : layout::rule_tables()) {
+    if (std::size_t(id) < table.rules.size()) return table.rules[std::size_t(id)];
+    id -= RuleId(table.rules.size());
   }
   std::abort();   // an id that no rule has: a bug of the caller
 }

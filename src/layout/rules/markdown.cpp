@@ -67,8 +67,8 @@ std::string rule_table() {
   std::string text =
       "| code | must hold | numbers of a violation | asserted by | binds | where |\n|---|---|---|---|---|---|\n";
   std::string_view section;
-  for (std::span<const Rule> table : layout::rule_tables())
-    for (const Rule& rule : table) {
+  for (const layout::RuleTable& table : layout::rule_tables())
+    for (const Rule& rule : table.rules) {
       if (rule.info.section != section) {
         section = rule.info.section;
         add_row(text, {"**" + std::string(section) + "**", "", "", "", "", ""});

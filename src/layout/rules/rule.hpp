@@ -87,8 +87,14 @@ std::span<const Rule> optimizer_rules();
 std::span<const Rule> fsdp_rules();
 std::span<const Rule> vision_rules();
 
+/// A table, and whether a layout asks for anything that it is about: where not, all its rules pass and none is tried.
+struct RuleTable {
+  std::span<const Rule> rules;
+  bool (*concerns)(const Case&) = nullptr;   ///< none: every layout
+};
+
 inline constexpr std::size_t kRuleTables = 16;
-const std::array<std::span<const Rule>, kRuleTables>& rule_tables();
+const std::array<RuleTable, kRuleTables>& rule_tables();
 
 /// The case of a layout with everything filled in.
 Case make_case(const JobFacts& job, const Layout& layout);
