@@ -117,7 +117,8 @@ constexpr void describe_moments(Catalogue& c) {
   c[T::backward_buffers] = {"gradients in flight in the dearest operation's backward",
                             "MoE: 4 x rows x h x 2 B + 2 stream tensors; dense: gradient of fc1's output + 1",
                             "four SimuMax B200 runs, within 34 MiB each", "other moments of the same layer"};
-  c[T::forward_buffers] = {"transients of the dearest operation's forward", "largest of the operations",
+  c[T::forward_buffers] = {"transients of the dearest operation's forward",
+                           "largest of the operations; + 3 groups of an offload in flight",
                            "the operation list of the block", "two operations' transients that overlap"};
   c[T::embedding_gradient] = {"dense gradient of the word embedding before it joins the buffer",
                               "V / tp x h x 2 B", "Megatron-LM core/tensor_parallel/layers.py",
