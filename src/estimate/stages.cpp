@@ -30,6 +30,8 @@ const std::vector<int>& dearest_live(const Problem& problem, Evaluation& e, cons
   std::size_t best = 0;
   double most = -1;
   for (std::size_t i = 0; i < candidates.size(); ++i) {
+    // The loss is computed while its own chunk is alive: on the head's stage only such moments carry logits.
+    if (e.plan.at(stage, shape.vpp - 1).head && candidates[i].back() < 1) continue;
     double bytes = 0;
     for (int v = 0; v < shape.vpp; ++v) bytes += double(candidates[i][std::size_t(v)]) * double(chunk_bytes(v));
     if (bytes > most) most = bytes, best = i;
@@ -140,6 +142,7 @@ memory::StaticInputs static_inputs(const Problem& problem, const Evaluation& e, 
   in.generation = job.hardware.gpu.generation;
   in.optimizer = job.training.optimizer;
   in.optimizer_offload = layout.offload.optimizer_fraction;
+  in.tp = layout.tp;
   in.framework = job.stack.framework;
   return in;
 }
@@ -150,6 +153,9 @@ memory::FsdpInputs fsdp_inputs(const Problem& problem, const Evaluation& e, cons
   in.sharding = layout.sharding;
   in.shards = std::max(1, grid.dp * layout.cp / layout.optimizer_instances);
   in.gradient_bytes = bytes_of(problem.job.training.optimizer.grad_buffer_dtype);
+  const memory::QuantizedForms forms = memory::quantized_forms(
+      problem.job.training.precision, problem.job.training.fp8_param_gather, problem.job.hardware.gpu.generation);
+  if (is_quantized(problem.job.training.precision) && !forms.keeps_bf16) in.weight_bytes = forms.bytes;
   in.double_buffer = layout.fsdp_double_buffer;
   in.reshard_after_forward = problem.job.stack.reshard_after_forward;
   in.gradient_sync_every_microbatch = problem.job.stack.gradient_sync_every_microbatch;
@@ -172,11 +178,14 @@ memory::FsdpInputs fsdp_inputs(const Problem& problem, const Evaluation& e, cons
   return in;
 }
 
-memory::GraphInputs graph_inputs(const Evaluation& e, const Layout& layout, const memory::StageInputs& stage) {
+memory::GraphInputs graph_inputs(const Job& job, const block::Shapes& s, const Layout& layout,
+                                 const memory::StageInputs& stage) {
   memory::GraphInputs in;
   in.impl = layout.cuda_graph.impl;
   in.stream = stage.stream;
-  (void)e;
+  const bool captures_attention =
+      in.impl == CudaGraphImpl::local || layout.cuda_graph.scopes.contains(GraphScope::attn);
+  if (captures_attention && job.stack.attention_mask_in_batch) in.attention_mask = Bytes(s.tokens * s.sequence);
   for (const LiveLayers& l : stage.layers) {
     in.graphed_saved += l.profile->graphed * l.live;
     if (l.profile->graphed.value == 0) continue;
@@ -247,11 +256,13 @@ memory::StageInputs stage_inputs(const Problem& problem, Evaluation& e, const La
   if (in.head) in.pipeline_buffers = memory::pipeline_buffer_bytes(layout.pp, layout.vpp, in.stream);
   if (in.head || in.embedding) in.batch = memory::batch_bytes(s.tokens, s.sequence, layout.pp, job.stack.attention_mask_in_batch);
   if (in.head && job.stack.deferred_embedding_wgrad)
-    in.deferred_head = memory::deferred_head_bytes(s.tokens, s.hidden, s.vocab / s.tp, grid.microbatches, s.e);
+    in.deferred_head = memory::deferred_head_bytes(
+        s.tokens, s.hidden, s.vocab / s.tp,
+        std::min(grid.microbatches, job.stack.wgrad_deferral_limit.value_or(grid.microbatches)), s.e);
   in.small = small_terms(problem, e, layout, stage);
   in.state = memory::static_state(static_inputs(problem, e, layout, grid, stage));
   in.fsdp = fsdp_inputs(problem, e, layout, grid, stage);
-  in.graphs = graph_inputs(e, layout, in);
+  in.graphs = graph_inputs(job, s, layout, in);
   return in;
 }
 

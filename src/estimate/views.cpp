@@ -19,14 +19,6 @@ std::string_view hides_name(block::Hides h) {
   }
 }
 
-/// What bounds one call: the slower of what NVLink and the NIC carry, or latency where both are short of half the time.
-std::string_view bound_of(const comm::SentBytes& sent, const topology::GroupLinks& links, double seconds) {
-  const double nvlink = links.nvlink.value > 0 ? sent.nvlink / links.nvlink.value : 0;
-  const double network = links.network.value > 0 ? sent.network / links.network.value : 0;
-  if (std::max(nvlink, network) < seconds / 2) return "latency";
-  return network > nvlink ? "network" : "nvlink";
-}
-
 TrafficRow traffic_row(const char* what, std::string_view phase, int stage, const block::Traffic& call, double calls,
                        const topology::GroupLinks& links, const comm::Network& network) {
   const comm::SentBytes sent = comm::sent_bytes(call, links, network);
@@ -45,7 +37,7 @@ TrafficRow traffic_row(const char* what, std::string_view phase, int stage, cons
   row.network_bytes_per_step = sent.network * calls;
   row.busy_s = once * calls;
   row.hides_behind = hides_name(call.hides);
-  row.bound_by = bound_of(sent, links, once);
+  row.bound_by = name_of(comm::bound_of(call, links, network));
   return row;
 }
 
@@ -193,7 +185,7 @@ void set_remarks(const Problem& problem, const Layout& layout, Estimate& out) {
     out.unmodelled.push_back("Muon's orthogonalisation: its matrix work is not in the step time");
   if (layout.dispatcher_sms > 0 && problem.has_moe && layout.ep * layout.etp > 1)
     out.unmodelled.push_back("SMs taken from compute by the dispatcher");
-  for (const std::string& text : alterations(job, layout)) out.warnings.push_back(text);
+  for (const Alteration& a : alterations(job, layout)) out.warnings.push_back(std::string(a.what));
 }
 
 }  // namespace shardfit::estimate

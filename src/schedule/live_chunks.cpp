@@ -52,8 +52,10 @@ std::vector<std::vector<int>> live_chunks(const PipelineShape& full, int stage) 
   std::vector<std::vector<int>> moments;
   if (warmup == all) moments.push_back(live);
   for (int i = warmup; i < all; ++i) {
+    // Combined 1F1B runs the two side by side, layer by layer: what the forward gains the backward has let go.
+    if (shape.expert_overlap) moments.push_back(live);
     ++at(forward_at(shape, i).chunk);
-    moments.push_back(live);
+    if (!shape.expert_overlap) moments.push_back(live);
     --at(backward_at(shape, i - warmup).chunk);
   }
   std::sort(moments.begin(), moments.end());

@@ -12,6 +12,7 @@
 
 #include "search/archive.hpp"
 #include "search/space.hpp"
+#include "shardfit/layout/job_facts.hpp"
 
 namespace shardfit {
 namespace {
@@ -61,7 +62,7 @@ class Walker {
  public:
   Walker(const Scenario& scenario, const Estimator& estimator, const SweepOptions& options)
       : scenario_(scenario), estimator_(estimator), options_(options), radix_(radices(scenario.space)),
-        layout_(scenario.base), findings(std::size_t(options.top)) {}
+        facts_(job_facts(estimator.job())), layout_(scenario.base), findings(std::size_t(options.top)) {}
 
   void walk(std::uint64_t begin, std::uint64_t end) {
     digits_ = digits_of(radix_, begin);
@@ -87,7 +88,7 @@ class Walker {
 
   void consider(std::uint64_t index) {
     ++findings.evaluated;
-    if (const auto violation = first_violation(estimator_.job(), layout_)) {
+    if (const auto violation = first_violation(facts_, layout_)) {
       findings.reject(std::size_t(violation->rule), violation->rule, index, *violation);
       return;
     }
@@ -107,6 +108,7 @@ class Walker {
   const Estimator& estimator_;
   const SweepOptions& options_;
   const Digits radix_;
+  const JobFacts facts_;
   Digits digits_{};
   Layout layout_;
   Estimator::Workspace workspace_;

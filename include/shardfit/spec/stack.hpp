@@ -47,6 +47,7 @@ struct StackProfile {
   bool grouped_gemm = true, permute_fusion = true, router_fusion = true;
   bool expandable_segments = true;
   bool deferred_embedding_wgrad = false;
+  std::optional<int> wgrad_deferral_limit;  ///< micro-batches whose head gradient may wait; none: all of a step
   bool moe_shared_expert_overlap = false;
   bool paged_stash = false;
   double expert_rank_capacity_factor = 0;  ///< 0: none
