@@ -9,6 +9,7 @@
 
 #include "cli/cli.hpp"
 #include "cli/context.hpp"
+#include "cli/help.hpp"
 #include "cli/usage.hpp"
 #include "cli/version.hpp"
 #include "shardfit/base/error.hpp"
@@ -26,17 +27,14 @@ extern "C" void on_interrupt(int signal) {
   std::signal(signal, SIG_DFL);   // a second Ctrl-C ends at once
 }
 
-constexpr const char* kHelp =
-    "Examples:\n"
-    "  shardfit sweep scenarios/qwen3-vl-235b-gb200.json                         rank every layout\n"
-    "  shardfit sweep scenarios/qwen3-vl-235b-gb200.json --csv all.csv           ... and keep them all\n"
-    "  shardfit explain scenarios/qwen3-vl-235b-gb200.json --layout ID           where its bytes and seconds go\n"
-    "  shardfit check scenarios/llama-3-70b-gb200.json --tp 2 --pp 4             exit code 0: it fits\n\n"
-    "Predicts memory, traffic and step time of layouts of Megatron training, without a GPU.";
+constexpr const char* kWhat = "Predicts memory, traffic and step time of layouts of Megatron training, without a GPU.";
 
-constexpr const char* kFooter =
-    "Every command: --format table|csv|json, -o FILE, --help. Colour only on a terminal; NO_COLOR is honoured.\n"
-    "Exit codes: 0 done or fits, 1 does not fit, 2 bad input, 3 internal error, 130 interrupted.";
+constexpr const char* kExamples =
+    "Examples:\n"
+    "  shardfit sweep scenarios/qwen3-vl-235b-gb200.json                  rank every layout\n"
+    "  shardfit sweep scenarios/qwen3-vl-235b-gb200.json --csv all.csv    ... and keep them all\n"
+    "  shardfit explain scenarios/qwen3-vl-235b-gb200.json --layout ID    where its bytes and seconds go\n"
+    "  shardfit check scenarios/llama-3-70b-gb200.json --tp 2 --pp 4      exit code 0: it fits";
 
 std::string version_text() {
   return std::string("shardfit ") + kVersion + " (cost model " + std::string(kCostModelVersion) + ")";
@@ -46,12 +44,14 @@ void fill(CLI::App& app, Action& action) {
   app.name("shardfit");
   app.require_subcommand(1);
   app.set_version_flag("--version", version_text());
-  app.footer(kFooter);
+  app.formatter(help_formatter());
+  app.footer(kExamples);
   add_sweep(app, action);
   add_estimate(app, action);
   add_check(app, action);
   add_explain(app, action);
   add_topo(app, action);
+  add_validate(app, action);
   add_list(app, action);
 }
 
@@ -69,7 +69,7 @@ int guarded(const Action& action, Context& context) {
 }
 
 int run_in(std::vector<std::string> args, Context& context) {
-  CLI::App app(kHelp);
+  CLI::App app(kWhat);
   Action action;
   fill(app, action);
   try {

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <CLI/CLI.hpp>
+#include <memory>
+
+#include "cli/help.hpp"
+#include "cli/output.hpp"
+#include "io/load.hpp"
+#include "report/validation_view.hpp"
+#include "shardfit/base/error.hpp"
+#include "validation/filter.hpp"
+
+namespace shardfit::cli {
+namespace {
+
+struct Flags {
+  std::vector<std::string> files, where;
+  std::string effects;
+  double min_supported = 0, max_median = 0, max_p90 = 0;   ///< 0: not asked for
+  OutputFlags output;
+};
+
+std::vector<validation::MeasuredRun> selected_runs(const Flags& flags) {
+  std::vector<validation::Filter> filters(flags.where.begin(), flags.where.end());
+  std::vector<validation::MeasuredRun> runs;
+  for (const std::string& file : flags.files)
+    for (validation::MeasuredRun& run : io::load_measured(file))
+      if (std::all_of(filters.begin(), filters.end(), [&](const auto& f) { return f.accepts(run); }))
+        runs.push_back(std::move(run));
+  return runs;
+}
+
+/// The limits that the result breaks, one sentence each.
+std::vector<std::string> broken_limits(const Flags& flags, const validation::Summary& s) {
+  std::vector<std::string> broken;
+  const double supported = s.rows ? double(s.ok) / s.rows : 0;
+  if (flags.min_supported > 0 && supported < flags.min_supported)
+    broken.push_back("supported: " + std::to_string(supported) + " is below " + std::to_string(flags.min_supported));
+  for (const validation::QuantitySummary& q : s.quantities) {
+    if (flags.max_median > 0 && q.median_abs_error > flags.max_median)
+      broken.push_back(q.quantity + ": median error " + std::to_string(q.median_abs_error) + " is above " +
+                       std::to_string(flags.max_median));
+    if (flags.max_p90 > 0 && q.p90_abs_error > flags.max_p90)
+      broken.push_back(q.quantity + ": p90 error " + std::to_string(q.p90_abs_error) + " is above " +
+                       std::to_string(flags.max_p90));
+  }
+  return broken;
+}
+
+int run_validate(const Flags& flags, Context& context) {
+  Output output(flags.output);
+  ValidationResult result;
+  result.runs = selected_runs(flags);
+  if (result.runs.empty())
+    throw InputError("", flags.where.empty() ? "FILE" : "--where", "no run", "at least one",
+                     "a field is named by its dotted path (layout.tp) or its last word (tp)");
+  for (const validation::MeasuredRun& run : result.runs) result.rows.push_back(validation::score(run));
+  result.summary = validation::summarize(result.runs, result.rows);
+  if (!flags.effects.empty())
+    result.effects = validation::score_effects(io::load_effects(flags.effects), result.runs, result.rows);
+
+  const std::vector<std::string> broken = broken_limits(flags, result.summary);
+  if (format_of(flags.output) == Format::json) output.write_text(validation_json(result), context);
+  else if (format_of(flags.output) == Format::csv) output.write(validation_rows_document(result), context);
+  else output.write(validation_document(result), context);
+  for (const std::string& text : broken) context.err << "shardfit: limit broken: " << text << '\n';
+  return broken.empty() ? kDone : kDoesNotFit;
+}
+
+}  // namespace
+
+void add_validate(CLI::App& app, Action& action) {
+  auto flags = std::make_shared<Flags>();
+  CLI::App* command = app.add_subcommand("validate", "Hold predictions against measured runs");
+  command->footer(examples(
+      "shardfit validate tests/measured/memory.json\n"
+      "shardfit validate tests/measured/throughput.json --where tuned --where hardware=gb200-nvl72\n"
+      "shardfit validate tests/measured/memory.json --where 'static>4GiB' --max-median 0.01 --format json"));
+  command->add_option("files", flags->files, "JSON files of measured runs")->required()->type_name("FILE");
+  command->add_option("--where", flags->where, "Only runs that meet a condition: tuned, key=value, key>number")->type_name("CONDITION");
+  command->add_option("--effects", flags->effects, "Score pairs of runs that differ by one change")->type_name("FILE");
+  command->add_option("--min-supported", flags->min_supported, "Fail (exit 1) below this share of rows with a prediction");
+  command->add_option("--max-median", flags->max_median, "Fail above this median error of any quantity (0.05 is 5 %)");
+  command->add_option("--max-p90", flags->max_p90, "Fail above this 90th percentile of errors of any quantity");
+  add_output_flags(*command, flags->output);
+  command->callback([flags, &action] { action = [flags](Context& context) { return run_validate(*flags, context); }; });
+}
+
+}  // namespace shardfit::cli

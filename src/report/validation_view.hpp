@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "shardfit/report/document.hpp"
+#include "validation/effects.hpp"
+#include "validation/summary.hpp"
+
+namespace shardfit {
+
+/// Everything that a validation found.
+struct ValidationResult {
+  std::vector<validation::MeasuredRun> runs;
+  std::vector<validation::Row> rows;               ///< one a run
+  validation::Summary summary;
+  std::optional<validation::Effects> effects;
+};
+
+/// Errors by quantity, verdicts, order of layouts, effects, rows without a prediction by reason, and the worst rows.
+Document validation_document(const ValidationResult& result);
+
+/// One row a scored quantity, for spreadsheets.
+Document validation_rows_document(const ValidationResult& result);
+
+/// {"rows": [...], "summary": [...], "verdicts": {...}, "order": {...}, "effects": [...]}: the machine's form. Figures are
+/// in the units of the measured files.
+std::string validation_json(const ValidationResult& result);
+
+}  // namespace shardfit
