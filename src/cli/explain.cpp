@@ -2,6 +2,7 @@
 #include <CLI/CLI.hpp>
 #include <memory>
 
+#include "cli/help.hpp"
 #include "cli/one_layout.hpp"
 
 namespace shardfit::cli {
@@ -30,12 +31,10 @@ int run_explain(const Flags& flags, Context& context) {
 void add_explain(CLI::App& app, Action& action) {
   auto flags = std::make_shared<Flags>();
   CLI::App* command = app.add_subcommand("explain", "Each term of one layout: formula, source, what it leaves out");
-  command->description(
-      "Examples:\n"
-      "  shardfit explain scenarios/qwen3-vl-235b-gb200.json --layout ID            (from a sweep's CSV)\n"
-      "  shardfit explain scenarios/llama-3-70b-gb200.json --tp 2 --pp 4 --memory\n"
-      "  shardfit explain scenarios/llama-3-70b-gb200.json --tp 2 --pp 4 --section tensors --format csv\n\n"
-      "Without a selection: everything.");
+  command->footer(examples(
+      "shardfit explain scenarios/qwen3-vl-235b-gb200.json --layout ID            (from a sweep's CSV)\n"
+      "shardfit explain scenarios/llama-3-70b-gb200.json --tp 2 --pp 4 --memory\n"
+      "shardfit explain scenarios/llama-3-70b-gb200.json --tp 2 --pp 4 --section tensors --format csv"));
   add_one_layout_flags(*command, flags->one);
   command->add_flag("--memory", flags->parts.memory, "Memory terms, kept tensors, every stage and moment");
   command->add_flag("--time", flags->parts.time, "Time terms and stages");

@@ -38,14 +38,21 @@ std::string example_of(const SearchSpace& space) {
   return text;
 }
 
-[[noreturn]] void nothing_chosen(const Scenario& scenario, const std::string& command) {
+[[noreturn]] void nothing_chosen(const Scenario& scenario, const std::string& command, const std::string& file) {
   std::string open;
   for (const LayoutFlag& flag : layout_flags())
     if (is_open(flag, scenario.space)) open += (open.empty() ? "" : ", ") + field_name(flag);
-  throw InputError(scenario.file, "/search", std::to_string(space_size(scenario.space)) + " layouts (open: " + open + ")",
+  throw InputError(file, "/search", std::to_string(space_size(scenario.space)) + " layouts (open: " + open + ")",
                    "one layout for `" + command + "`",
-                   "give --layout ID from a sweep's CSV, or flags: shardfit " + command + " " + scenario.file +
+                   "give --layout ID from a sweep's CSV, or flags: shardfit " + command + " " + file +
                        example_of(scenario.space));
+}
+
+/// `layout` with the fields that were given.
+Layout changed_by(const LayoutChoice& choice, const Scenario& scenario, Layout layout) {
+  for (std::size_t i = 0; i < choice.words.size(); ++i)
+    if (!choice.words[i].empty()) layout = with_field(layout_flags()[i], choice.words[i].front(), scenario, std::move(layout));
+  return layout;
 }
 
 }  // namespace
@@ -73,28 +80,33 @@ Scenario narrowed(Scenario scenario, const LayoutChoice& choice) {
   return scenario;
 }
 
-ChosenLayout choose_layout(const Scenario& scenario, const LayoutChoice& choice, const std::string& command) {
+ChosenLayout choose_layout(const Scenario& scenario, const LayoutChoice& choice, const std::string& command,
+                           const std::string& file) {
   for (std::size_t i = 0; i < choice.words.size(); ++i)
     if (choice.words[i].size() > 1)
       throw InputError("", long_name(layout_flags()[i]), std::to_string(choice.words[i].size()) + " values",
                        "one value for `" + command + "`", "`sweep` takes lists");
-  ChosenLayout chosen;
-  if (!choice.id.empty()) {
-    chosen.layout = parse_layout_id(choice.id);
-    for (std::size_t i = 0; i < choice.words.size(); ++i)
-      if (!choice.words[i].empty()) layout_flags()[i].set(chosen.layout, choice.words[i].front());
-    return chosen;
-  }
+  if (!choice.id.empty()) return {changed_by(choice, scenario, parse_layout_id(choice.id)), {}};
   Scenario fixed = narrowed(scenario, choice);
-  if (space_size(fixed.space) != 1 && !choice.any()) nothing_chosen(scenario, command);
+  if (space_size(fixed.space) != 1 && !choice.any()) nothing_chosen(scenario, command, file);
+  ChosenLayout chosen;
   for (const LayoutFlag& flag : layout_flags()) {
     if (!is_open(flag, fixed.space)) continue;
     const std::string first = flag.values(fixed.space).front();
-    chosen.assumed.push_back(field_name(flag) + " was not given: took " + first + "; set it with " + long_name(flag));
+    chosen.assumed += (chosen.assumed.empty() ? "not given, so the first of the search: " : ", ") + long_name(flag) + " " + first;
     apply(flag, {first}, fixed);
   }
   chosen.layout = layout_at(fixed, 0);
   return chosen;
+}
+
+Layout with_field(const LayoutFlag& flag, const std::string& word, const Scenario& scenario, Layout layout) {
+  const Layout before = layout;
+  flag.set(layout, word);
+  if (layout.tp != before.tp) layout.sequence_parallel = scenario.base.sequence_parallel && layout.tp > 1;
+  if (layout.overlap.expert_alltoall != before.overlap.expert_alltoall)
+    layout.overlap.delay_wgrad = scenario.base.overlap.delay_wgrad && layout.overlap.expert_alltoall;
+  return layout;
 }
 
 }  // namespace shardfit::cli

@@ -50,12 +50,18 @@ void add_layout_flags(CLI::App& command, LayoutChoice& choice, bool with_id);
 /// Throws InputError for a word that cannot be read, and for several values of a field that is no axis.
 Scenario narrowed(Scenario scenario, const LayoutChoice& choice);
 
+/// `layout` with one field changed, and with it what hangs on the field: sequence parallelism comes and goes with tensor
+/// parallelism, delayed weight gradients with expert overlap, as in the layouts of a search.
+Layout with_field(const LayoutFlag& flag, const std::string& word, const Scenario& scenario, Layout layout);
+
 /// One layout of the scenario: a fixed layout, an id, or flags. Where flags leave axes open, the first value of each is
-/// taken and `assumed` says so. Throws InputError if the search is open and nothing was given.
+/// taken and `assumed` says so. Throws InputError if the search is open and nothing was given; `file` is the scenario as
+/// the user named it.
 struct ChosenLayout {
   Layout layout;
-  std::vector<std::string> assumed;
+  std::string assumed;            ///< a warning; empty: nothing was assumed
 };
-ChosenLayout choose_layout(const Scenario& scenario, const LayoutChoice& choice, const std::string& command);
+ChosenLayout choose_layout(const Scenario& scenario, const LayoutChoice& choice, const std::string& command,
+                           const std::string& file);
 
 }  // namespace shardfit::cli

@@ -2,6 +2,7 @@
 #include <CLI/CLI.hpp>
 #include <memory>
 
+#include "cli/help.hpp"
 #include "cli/output.hpp"
 #include "cli/words.hpp"
 #include "io/load.hpp"
@@ -43,11 +44,10 @@ int run_list(const Flags& flags, Context& context) {
 void add_list(CLI::App& app, Action& action) {
   auto flags = std::make_shared<Flags>();
   CLI::App* command = app.add_subcommand("list", "What ships: models, hardware, stacks, scenarios, rules, terms");
-  command->description(
-      "Examples:\n"
-      "  shardfit list models\n"
-      "  shardfit list rules --format csv\n"
-      "  shardfit list terms");
+  command->footer(examples(
+      "shardfit list models\n"
+      "shardfit list rules --format csv\n"
+      "shardfit list terms"));
   command->add_option("what", flags->what, "models, hardware, stacks, scenarios, rules or terms")->required()->type_name("WHAT");
   add_output_flags(*command, flags->output);
   command->callback([flags, &action] { action = [flags](Context& context) { return run_list(*flags, context); }; });

@@ -40,14 +40,6 @@ std::vector<std::string> words_to_try(const LayoutFlag& flag, const SearchSpace&
   return words;
 }
 
-Layout changed(Layout layout, const LayoutFlag& flag, const std::string& word) {
-  const int tp = layout.tp;
-  flag.set(layout, word);
-  // Sequence parallelism comes and goes with tensor parallelism in every stack that this models.
-  if (layout.tp != tp && (tp == 1 || layout.tp == 1)) layout.sequence_parallel = layout.tp > 1;
-  return layout;
-}
-
 }  // namespace
 
 std::optional<Change> best_single_change(const Scenario& scenario, const Estimator& estimator, const Estimate& estimate) {
@@ -58,7 +50,7 @@ std::optional<Change> best_single_change(const Scenario& scenario, const Estimat
     if (!flag.values) continue;
     const std::string from = flag.current(estimate.layout);
     for (const std::string& to : words_to_try(flag, scenario.space, from)) {
-      const Layout layout = changed(estimate.layout, flag, to);
+      const Layout layout = with_field(flag, to, scenario, estimate.layout);
       if (first_violation(scenario.job, layout)) continue;
       const Quick quick = estimator.quick(layout, workspace);
       if (!quick.fits || quick.tokens_per_s_per_gpu <= (best ? best->quick.tokens_per_s_per_gpu : now)) continue;

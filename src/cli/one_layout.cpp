@@ -16,9 +16,9 @@ void add_one_layout_flags(CLI::App& command, OneLayoutFlags& flags) {
 OneLayout load_one_layout(const OneLayoutFlags& flags, const std::string& command) {
   OneLayout one;
   one.scenario = io::load_scenario(flags.scenario);
-  ChosenLayout chosen = choose_layout(one.scenario, flags.choice, command);
+  ChosenLayout chosen = choose_layout(one.scenario, flags.choice, command, flags.scenario);
   one.layout = std::move(chosen.layout);
-  for (std::string& text : chosen.assumed) one.scenario.assumptions.push_back(std::move(text));
+  if (!chosen.assumed.empty()) one.scenario.assumptions.push_back(std::move(chosen.assumed));
   return one;
 }
 

@@ -5,6 +5,7 @@
 #include <ostream>
 
 #include "cli/context.hpp"
+#include "cli/help.hpp"
 #include "cli/layout_flags.hpp"
 #include "cli/output.hpp"
 #include "cli/progress.hpp"
@@ -72,12 +73,10 @@ int run_sweep(const Flags& flags, Context& context) {
 void add_sweep(CLI::App& app, Action& action) {
   auto flags = std::make_shared<Flags>();
   CLI::App* command = app.add_subcommand("sweep", "Rank every layout of a scenario's search; Pareto front; refusals by reason");
-  command->description(
-      "Examples:\n"
-      "  shardfit sweep scenarios/qwen3-vl-235b-gb200.json\n"
-      "  shardfit sweep scenarios/qwen3-vl-235b-gb200.json --csv all.csv --pareto front.csv\n"
-      "  shardfit sweep scenarios/qwen3-vl-235b-gb200.json --tp 1,2,4 --recompute none,full --top 5 --format json\n\n"
-      "Evaluates every layout that the scenario's search allows. Layout flags narrow the search.");
+  command->footer(examples(
+      "shardfit sweep scenarios/qwen3-vl-235b-gb200.json\n"
+      "shardfit sweep scenarios/qwen3-vl-235b-gb200.json --csv all.csv --pareto front.csv\n"
+      "shardfit sweep scenarios/qwen3-vl-235b-gb200.json --tp 1,2,4 --recompute none,full --top 5 --format json"));
   command->add_option("scenario", flags->scenario, "Scenario file, or the name of one that ships")->required()->type_name("FILE");
   command->add_option("--csv", flags->all_csv, "Write every allowed layout to FILE")->type_name("FILE");
   command->add_option("--pareto", flags->pareto_csv, "Write the Pareto front to FILE")->type_name("FILE");

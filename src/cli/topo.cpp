@@ -5,6 +5,7 @@
 #include <memory>
 #include <sstream>
 
+#include "cli/help.hpp"
 #include "cli/one_layout.hpp"
 #include "cli/words.hpp"
 #include "io/load.hpp"
@@ -33,7 +34,7 @@ bool is_hardware_path(const std::string& what) {
 std::optional<PlacedGroups> groups_of(const Scenario& scenario, const LayoutChoice& choice, int gpus) {
   if (space_size(scenario.space) != 1 && !choice.any()) return std::nullopt;
   PlacedGroups groups;
-  groups.layout = choose_layout(scenario, choice, "topo").layout;
+  groups.layout = choose_layout(scenario, choice, "topo", scenario.file).layout;
   Job job = scenario.job;
   job.gpus = gpus;
   if (const auto violation = first_violation(job, groups.layout))
@@ -76,12 +77,10 @@ int run_topo(const Flags& flags, Context& context) {
 void add_topo(CLI::App& app, Action& action) {
   auto flags = std::make_shared<Flags>();
   CLI::App* command = app.add_subcommand("topo", "A cluster's graph, and what a layout's groups see of it");
-  command->description(
-      "Examples:\n"
-      "  shardfit topo gb200-nvl72 --gpus 128\n"
-      "  shardfit topo scenarios/qwen3-vl-235b-gb200.json --tp 2 --pp 4 --ep 8\n"
-      "  shardfit topo b200-hgx --gpus 16 --format dot | dot -Tsvg > cluster.svg\n\n"
-      "Links and routes with their figures; with a layout, each process group's bandwidth, latency and crossings.");
+  command->footer(examples(
+      "shardfit topo gb200-nvl72 --gpus 128\n"
+      "shardfit topo scenarios/qwen3-vl-235b-gb200.json --tp 2 --pp 4 --ep 8\n"
+      "shardfit topo b200-hgx --gpus 16 --format dot | dot -Tsvg > cluster.svg"));
   command->add_option("what", flags->what, "Scenario file, hardware file (hardware/NAME.json) or hardware name")
       ->required()
       ->type_name("SCENARIO|HARDWARE");

@@ -16,7 +16,7 @@ Row violation_row(const Violation& violation, const Cure& cure) {
   const std::string hint = cure_text(cure);
   Row row;
   row.cells = {text_cell(rule.code),
-               Cell(violation_text(violation)),
+               Cell(numbers_text(violation)),
                count_cell(violation.got),
                text_cell(rule.got),
                count_cell(violation.need),

@@ -19,13 +19,6 @@ bool same_in_all(const Table& table, std::size_t column) {
                      [&](const Row& row) { return row.cells[column] == table.rows.front().cells[column]; });
 }
 
-/// Values that say "nothing special" are not worth a word in the note.
-bool worth_saying(const Cell& cell) {
-  if (const auto* text = std::get_if<std::string>(&cell)) return *text != "none" && *text != "uniform";
-  if (const auto* flag = std::get_if<bool>(&cell)) return *flag;
-  return magnitude(cell) > 1;
-}
-
 }  // namespace
 
 std::string hide_constant_columns(Table& table) {
@@ -44,7 +37,7 @@ std::string hide_constant_columns(Table& table) {
     if (!same_in_all(table, index)) continue;
     column->shown = Shown::data_only;
     const Cell& value = table.rows.front().cells[index];
-    if (worth_saying(value)) same += (same.empty() ? "" : ", ") + column->key + "=" + with_unit(*column, value);
+    if (worth_saying(field, value)) same += (same.empty() ? "" : ", ") + column->key + "=" + with_unit(*column, value);
   }
   return same;
 }

@@ -24,8 +24,10 @@ Section memory_moments_section(const Estimate& estimate);
 Section time_section(const Estimate& estimate);
 /// Forward and backward of one micro-batch on every stage.
 Section stage_time_section(const Estimate& estimate);
-/// Collectives of one rank of every stage, by group.
+/// Collectives of one rank of the stage that sends most of the time: a row a group, collective and phase.
 Section traffic_section(const Estimate& estimate);
+/// Every collective of one rank of every stage.
+Section collectives_section(const Estimate& estimate);
 /// Parts of the model: time, kept bytes, parameters.
 Section modules_section(const Estimate& estimate);
 /// Kept tensors, dearest first.

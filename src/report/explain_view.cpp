@@ -94,7 +94,10 @@ Document explain_document(const Scenario& scenario, const Estimate& estimate, Ex
     sections.push_back(report::stage_time_section(estimate));
     sections.push_back(report::time_section(estimate));
   }
-  if (all || parts.traffic) sections.push_back(report::traffic_section(estimate));
+  if (all || parts.traffic) {
+    sections.push_back(report::collectives_section(estimate));
+    sections.push_back(report::traffic_section(estimate));
+  }
   if (all || parts.modules) sections.push_back(report::modules_section(estimate));
   sections.push_back(report::throughput_section(estimate));
   sections.push_back(report::verdict_section(estimate));

@@ -47,6 +47,12 @@ constexpr std::array<LayoutField, 25> kFields = {{
 
 std::span<const LayoutField> layout_fields() { return kFields; }
 
+bool worth_saying(const LayoutField& field, const Cell& value) {
+  const std::string_view key = field.key;
+  if (key == "sharding" || key == "recompute") return true;
+  return value != field.read(Layout{}, GridSizes{});
+}
+
 Column column_of(const LayoutField& field) { return {field.key, field.title, field.kind, 0}; }
 
 }  // namespace shardfit::report

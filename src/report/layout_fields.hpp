@@ -23,4 +23,7 @@ std::span<const LayoutField> layout_fields();
 
 Column column_of(const LayoutField& field);
 
+/// Whether the field's value is worth a reader's time: it is not what a plain layout has. Sharding and recompute always are.
+bool worth_saying(const LayoutField& field, const Cell& value);
+
 }  // namespace shardfit::report

@@ -13,11 +13,15 @@ std::string number_with_name(std::int64_t n, std::string_view name) {
 
 }  // namespace
 
+std::string numbers_text(const Violation& violation) {
+  if (violation.rule < 0) return "";
+  const RuleInfo& rule = rules()[std::size_t(violation.rule)];
+  return fmt::format("got {}, need {}", number_with_name(violation.got, rule.got), number_with_name(violation.need, rule.need));
+}
+
 std::string violation_text(const Violation& violation) {
   if (violation.rule < 0) return "memory";
-  const RuleInfo& rule = rules()[std::size_t(violation.rule)];
-  return fmt::format("{}: got {}, need {}", rule.code, number_with_name(violation.got, rule.got),
-                     number_with_name(violation.need, rule.need));
+  return fmt::format("{}: {}", rules()[std::size_t(violation.rule)].code, numbers_text(violation));
 }
 
 std::string cure_text(const Cure& cure) {

@@ -58,31 +58,6 @@ Section stage_time_section(const Estimate& estimate) {
   return {"stage_times", "One micro-batch on each stage", std::move(table), {}};
 }
 
-Section traffic_section(const Estimate& estimate) {
-  Table table;
-  table.columns = {{"stage", "stage", ColumnKind::count},
-                   {"group", "group"},
-                   {"collective", "collective"},
-                   {"phase", "phase"},
-                   {"calls_per_step", "calls", ColumnKind::number, 0},
-                   {"payload", "payload", ColumnKind::bytes},
-                   {"nvlink_sent", "NVLink", ColumnKind::bytes},
-                   {"network_sent", "network", ColumnKind::bytes},
-                   {"busy_time", "busy", ColumnKind::seconds},
-                   {"bound_by", "bound by"},
-                   {"hides_behind", "hides behind"},
-                   {"what", "of"}};
-  const auto bytes = [](double n) { return Bytes(std::llround(n)); };
-  for (const TrafficRow& row : estimate.traffic)
-    table.rows.push_back({{count_cell(row.stage), text_cell(row.group), text_cell(row.collective), text_cell(row.phase),
-                           row.calls_per_step, bytes(row.payload_bytes), bytes(row.nvlink_bytes_per_step),
-                           bytes(row.network_bytes_per_step), Seconds(row.busy_s), text_cell(row.bound_by),
-                           text_cell(row.hides_behind), text_cell(row.what)}, RowKind::data, 0});
-  Section section{"traffic", "Traffic of one rank a step", std::move(table), {}};
-  section.notes.push_back("payload: of one call; NVLink, network: sent a step; busy: a step, if nothing hid it");
-  return section;
-}
-
 Section modules_section(const Estimate& estimate) {
   Table table;
   table.columns = {{"stage", "stage", ColumnKind::count},

@@ -30,10 +30,12 @@ Section sizes_section(const HardwareSpec& hardware, const Cluster& cluster, cons
               {{"nvlink_domains", "NVLink domains", ColumnKind::count}, count_cell(cluster.domain_of(last) + 1), {}}};
   EnumArray<topology::VertexKind, std::int64_t> counts{};
   for (const topology::Vertex& vertex : parts.vertices) ++counts[vertex.kind];
-  for (topology::VertexKind kind : {topology::VertexKind::nic, topology::VertexKind::leaf, topology::VertexKind::spine}) {
-    const std::string name = std::string(name_of(kind)) + "s";
-    facts.push_back({{name, name, ColumnKind::count}, count_cell(counts[kind]), {}});
-  }
+  const auto add = [&](const char* key, const char* title, topology::VertexKind kind) {
+    facts.push_back({{key, title, ColumnKind::count}, count_cell(counts[kind]), {}});
+  };
+  add("nics", "NICs", topology::VertexKind::nic);
+  add("leaf_switches", "leaf switches", topology::VertexKind::leaf);
+  add("spine_switches", "spine switches", topology::VertexKind::spine);
   return {"cluster", "Cluster", std::move(facts), {}};
 }
 

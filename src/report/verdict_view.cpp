@@ -65,10 +65,17 @@ Section throughput_section(const Estimate& estimate) {
 }
 
 Section layout_section(const Estimate& estimate) {
+  // The id names the parallel sizes already, so print adds only what the id lacks or a reader may not expect.
   Facts facts;
-  for (const LayoutField& field : layout_fields())
-    facts.push_back({column_of(field), field.read(estimate.layout, estimate.grid), {}});
   facts.push_back({{"layout_id", "layout id"}, estimate.layout_id, {}});
+  for (const LayoutField& field : layout_fields()) {
+    Fact fact{column_of(field), field.read(estimate.layout, estimate.grid), {}};
+    const std::string_view key = field.key;
+    const bool derived = key == "dp" || key == "edp" || key == "microbatches";
+    const bool in_id = field.axis || key == "sequence_parallel" || key == "expert_overlap" || key == "optimizer_offload";
+    if (!derived && (in_id || !worth_saying(field, fact.value))) fact.column.shown = Shown::data_only;
+    facts.push_back(std::move(fact));
+  }
   return {"layout", "Layout", std::move(facts), {}};
 }
 

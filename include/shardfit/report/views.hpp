@@ -52,7 +52,9 @@ struct ExplainParts {
 /// Every term of a layout with its formula, source and what it leaves out; kept tensors, collectives, parts of the model.
 Document explain_document(const Scenario& scenario, const Estimate& estimate, ExplainParts parts);
 
-/// "tp_divides_heads: got 3 (tp), need 64 (num_attention_heads)": a violation in words.
+/// "got 3 (tp), need 64 (num_attention_heads)": the two numbers of a violation.
+std::string numbers_text(const Violation& violation);
+/// The same behind its rule: "tp_divides_heads: got ...".
 std::string violation_text(const Violation& violation);
 /// "try tp = 2 or 4"; empty if no single axis cures it.
 std::string cure_text(const Cure& cure);

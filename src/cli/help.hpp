@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <memory>
+#include <string>
+
+namespace shardfit::cli {
+
+/// Help that opens with copyable examples: a command's footer (its examples) is printed first, then its description. In
+/// the list of subcommands only the description stands.
+std::shared_ptr<CLI::FormatterBase> help_formatter();
+
+/// Examples from "line\nline", one command each.
+std::string examples(const std::string& lines);
+
+}  // namespace shardfit::cli
