@@ -7,9 +7,12 @@
 #include "cli/words.hpp"
 #include "io/load.hpp"
 #include "report/list_view.hpp"
+#include "shardfit/layout/rules.hpp"
 
 namespace shardfit::cli {
 namespace {
+
+constexpr const char* kMarkdown = "markdown";   // how docs/rules.md is made
 
 struct Flags {
   std::string what;
@@ -35,7 +38,13 @@ Document listing(const std::string& what) {
 
 int run_list(const Flags& flags, Context& context) {
   Output output(flags.output);
-  output.write(listing(flags.what), context);
+  if (flags.output.format == kMarkdown) {
+    if (flags.what != "rules")
+      throw InputError("", "--format", "'markdown' for " + flags.what, "table, csv or json", "markdown is for `list rules`");
+    output.write_text(rules_markdown(), context);
+  } else {
+    output.write(listing(flags.what), context);
+  }
   return kDone;
 }
 
@@ -49,7 +58,7 @@ void add_list(CLI::App& app, Action& action) {
       "shardfit list rules --format csv\n"
       "shardfit list terms"));
   command->add_option("what", flags->what, "models, hardware, stacks, scenarios, rules or terms")->required()->type_name("WHAT");
-  add_output_flags(*command, flags->output);
+  add_output_flags(*command, flags->output, {kMarkdown});
   command->callback([flags, &action] { action = [flags](Context& context) { return run_list(*flags, context); }; });
 }
 

@@ -2,6 +2,7 @@
 #include "cli/output.hpp"
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <ostream>
 
 #include "cli/words.hpp"
@@ -11,6 +12,7 @@ namespace shardfit::cli {
 void add_output_flags(CLI::App& command, OutputFlags& flags, std::vector<std::string> extra_formats) {
   std::string names = "table|csv|json";
   for (const std::string& name : extra_formats) names += "|" + name;
+  flags.extra = std::move(extra_formats);
   command.add_option("--format", flags.format, "How to write the result (default: table, or by the ending of -o)")
       ->type_name(names);
   command.add_option("-o,--output", flags.file, "Write to FILE instead of stdout")->type_name("FILE");
@@ -18,6 +20,14 @@ void add_output_flags(CLI::App& command, OutputFlags& flags, std::vector<std::st
       ->type_name("NAME,...")
       ->delimiter(',');
 }
+
+namespace {
+
+bool is_extra(const OutputFlags& flags) {
+  return std::find(flags.extra.begin(), flags.extra.end(), flags.format) != flags.extra.end();
+}
+
+}  // namespace
 
 Format format_of(const OutputFlags& flags) {
   if (!flags.format.empty()) return word_of<Format>("--format", flags.format);
@@ -27,7 +37,7 @@ Format format_of(const OutputFlags& flags) {
 }
 
 Output::Output(const OutputFlags& flags)
-    : flags_(flags), format_(flags.format == "dot" ? Format::table : format_of(flags)) {
+    : flags_(flags), format_(is_extra(flags) ? Format::table : format_of(flags)) {
   if (!flags_.file.empty()) file_.emplace(flags_.file);
 }
 

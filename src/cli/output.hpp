@@ -16,9 +16,11 @@ struct OutputFlags {
   std::string format;                   ///< empty: by the ending of `file`, else table
   std::string file;                     ///< empty: stdout
   std::vector<std::string> sections;    ///< empty: all
+  std::vector<std::string> extra;       ///< formats of this command alone ("dot"), which it writes itself
 };
 
-/// Adds --format, -o and --section. `extra_formats`: more names for --format than the three ("dot").
+/// Adds --format, -o and --section. `extra_formats`: more names for --format than the three ("dot"); the command writes
+/// those itself.
 void add_output_flags(CLI::App& command, OutputFlags& flags, std::vector<std::string> extra_formats = {});
 
 /// The format that the flags ask for. Throws InputError for a name that is none.

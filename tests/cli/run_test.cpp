@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <doctest/doctest.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "cli/cli.hpp"
+
+// The commands from end to end on a small space: what one prints, another must agree with.
+
+using nlohmann::json;
+namespace fs = std::filesystem;
+
+namespace {
+
+const std::string kSmall = std::string(SHARDFIT_SOURCE_DIR) + "/tests/data/small-sweep.json";
+
+struct Ran {
+  int code = 0;
+  std::string out, err;
+};
+
+Ran run(std::vector<std::string> args) {
+  ::setenv("SHARDFIT_DATA_DIR", SHARDFIT_SOURCE_DIR, 1);
+  std::ostringstream out, err;
+  Ran ran;
+  ran.code = shardfit::cli::run(args, out, err);
+  ran.out = out.str();
+  ran.err = err.str();
+  return ran;
+}
+
+json run_json(std::vector<std::string> args) {
+  args.insert(args.end(), {"--format", "json"});
+  return json::parse(run(args).out);
+}
+
+struct Folder {
+  fs::path path = fs::temp_directory_path() / ("shardfit_cli_" + std::to_string(::getpid()));
+  Folder() { fs::create_directories(path); }
+  ~Folder() { fs::remove_all(path); }
+  std::string file(const char* name) const { return (path / name).string(); }
+};
+
+std::vector<std::string> lines_of(const std::string& path) {
+  std::ifstream file(path);
+  std::vector<std::string> lines;
+  for (std::string line; std::getline(file, line);) lines.push_back(line);
+  return lines;
+}
+
+}  // namespace
+
+TEST_CASE("a sweep's row, given to estimate by its id, yields the same numbers") {
+  const json sweep = run_json({"sweep", kSmall, "--top", "3"});
+  REQUIRE(sweep["top"].size() == 3);
+  for (const json& row : sweep["top"]) {
+    const json estimate = run_json({"estimate", kSmall, "--layout", row["layout_id"]});
+    CHECK(estimate["throughput"]["step_time_s"] == row["step_time_s"]);
+    CHECK(estimate["throughput"]["tokens_per_s_per_gpu"] == row["tokens_per_s_per_gpu"]);
+    CHECK(estimate["verdict"]["peak_memory_gib"] == row["peak_memory_gib"]);
+    CHECK(estimate["verdict"]["fits"] == row["fits"]);
+    CHECK(estimate["layout"]["tp"] == row["tp"]);
+    CHECK(estimate["layout"]["layout_id"] == row["layout_id"]);
+  }
+}
+
+TEST_CASE("the terms of an explanation add up to what the sweep says") {
+  const json row = run_json({"sweep", kSmall, "--top", "1"})["top"][0];
+  const json explain = run_json({"explain", kSmall, "--layout", row["layout_id"]});
+  double memory = 0, time = 0;
+  for (const json& term : explain["memory"]) memory += term["size_gib"].get<double>();
+  for (const json& term : explain["time"]) time += term["time_s"].get<double>();
+  CHECK(memory == doctest::Approx(row["peak_memory_gib"].get<double>()).epsilon(1e-12));
+  CHECK(time == doctest::Approx(row["step_time_s"].get<double>()).epsilon(1e-12));
+}
+
+TEST_CASE("--csv has every allowed layout, and the same bytes for any number of threads") {
+  const Folder folder;
+  const json sweep = run_json({"sweep", kSmall, "--csv", folder.file("one.csv"), "--threads", "1"});
+  const Ran four = run({"sweep", kSmall, "--csv", folder.file("four.csv"), "--pareto", folder.file("front.csv"), "--threads", "4",
+                        "--format", "json"});
+  CHECK(json::parse(four.out) == sweep);
+  const std::vector<std::string> one = lines_of(folder.file("one.csv"));
+  CHECK(one.size() == sweep["space"]["valid"].get<std::size_t>() + 1);
+  CHECK(one == lines_of(folder.file("four.csv")));
+  CHECK(lines_of(folder.file("front.csv")).size() == sweep["pareto"].size() + 1);
+  CHECK(one.front().find("step_time_s,peak_memory_gib") != std::string::npos);
+  CHECK(one.front().ends_with(",layout_id"));
+}
+
+TEST_CASE("every refusal's example is refused by that rule") {
+  const json sweep = run_json({"sweep", kSmall});
+  std::uint64_t refused = 0;
+  for (const json& row : sweep["rejected"]) {
+    refused += row["count"].get<std::uint64_t>();
+    const json check = run_json({"check", kSmall, "--layout", row["example_layout_id"]});
+    CAPTURE(row["reason"]);
+    CHECK(check["layout"]["ok"] == false);
+    if (row["reason"] == "memory") CHECK(check["verdict"]["fits"] == false);
+    else CHECK(check["violations"][0]["rule"] == row["reason"]);
+  }
+  CHECK(refused + sweep["space"]["fit"].get<std::uint64_t>() == sweep["space"]["space"].get<std::uint64_t>());
+}
+
+TEST_CASE("check's exit code is its answer") {
+  const std::string best = run_json({"sweep", kSmall, "--top", "1"})["top"][0]["layout_id"];
+  CHECK(run({"check", kSmall, "--layout", best}).code == 0);
+  CHECK(run({"check", kSmall, "--layout", best, "--tp", "3"}).code == 1);
+  CHECK(run({"check", kSmall}).code == 2);
+}
+
+TEST_CASE("the ending of -o chooses the format, and stdout stays empty") {
+  const Folder folder;
+  const Ran ran = run({"list", "hardware", "-o", folder.file("x.json")});
+  CHECK(ran.code == 0);
+  CHECK(ran.out.empty());
+  std::ifstream file(folder.file("x.json"));
+  CHECK(json::parse(file)["view"] == "list");
+}
+
+TEST_CASE("a bad layout flag costs no file") {
+  const Folder folder;
+  const Ran ran = run({"sweep", kSmall, "--tp", "x", "--csv", folder.file("all.csv")});
+  CHECK(ran.code == 2);
+  CHECK(ran.out.empty());
+  CHECK(fs::is_empty(folder.path));
+}
+
+TEST_CASE("each command has each format") {
+  const std::string id = run_json({"sweep", kSmall, "--top", "1"})["top"][0]["layout_id"];
+  const std::vector<std::vector<std::string>> commands = {
+      {"sweep", kSmall},       {"estimate", kSmall, "--layout", id}, {"check", kSmall, "--layout", id}, {"explain", kSmall, "--layout", id},
+      {"topo", kSmall, "--layout", id}, {"list", "models"}, {"list", "hardware"}, {"list", "stacks"},
+      {"list", "scenarios"},   {"list", "rules"}, {"list", "terms"}};
+  for (const std::vector<std::string>& command : commands)
+    for (const char* format : {"table", "csv", "json"}) {
+      std::vector<std::string> args = command;
+      args.insert(args.end(), {"--format", format});
+      const Ran ran = run(args);
+      CAPTURE(command.front());
+      CAPTURE(format);
+      CHECK(ran.code == 0);
+      CHECK(ran.err.empty());
+      CHECK_FALSE(ran.out.empty());
+      CHECK(ran.out.find('\033') == std::string::npos);
+      if (std::string(format) == "json") CHECK(json::accept(ran.out));
+    }
+}
