@@ -89,6 +89,18 @@ void read_quantities(const Json& measured, MeasuredRun& run) {
   else if (ran) run.oom = false;
 }
 
+/// Megatron-Bridge pads packed rows for expert parallelism too since this day.
+constexpr const char* kVisionPadsSince = "2026-04-13";
+
+/// The profile as it was on the day of the run: the layout rules and the tower's padding go by its date.
+StackProfile dated(StackProfile stack, const std::string& date) {
+  constexpr std::size_t kDayLength = 10;   // YYYY-MM-DD; rougher dates say too little
+  if (date.size() != kDayLength) return stack;
+  stack.date = date;
+  if (date < kVisionPadsSince) stack.vision_pads_when_ep = false;
+  return stack;
+}
+
 bool is_tuned(const MeasuredRun& run, const Json& row) {
   const bool graded = run.status == "published" || run.perf_grade == "tuned";
   const bool timed = run.quantities.contains("step_time_s") || run.quantities.contains("tflops_per_gpu");
@@ -122,6 +134,7 @@ MeasuredRun read_row(const Json& row, const std::string& file, std::size_t index
     run.unsupported = take_unsupported(run_json);
     apply_software(run_json);
     run.scenario = read_run(Value(run_json, place), {Missing::assume, profile_of(row)});
+    run.scenario.job.stack = dated(run.scenario.job.stack, text_of(row, "date"));
     const auto stated = [&](const char* block) {
       return row.contains(block) && row[block].is_object() && row[block].contains("global_batch_size");
     };

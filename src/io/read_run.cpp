@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "io/assumed_split.hpp"
 #include "io/data_dir.hpp"
 #include "io/load.hpp"
 #include "io/read_hardware.hpp"
@@ -83,6 +84,12 @@ Scenario read_run(const Value& value, const RunRules& rules) {
   s.base = layout.value;
   append(s.assumptions, layout.assumptions);
   if (assumed) assumed->done();
+  if (rules.missing == Missing::assume)
+    if (const auto split = assumed_split(s.job.model, s.job.training, s.base)) {
+      s.base.split = *split;
+      s.assumptions.push_back(fmt::format("layers are split as {} (layout.pipeline_layout)",
+                                          split->text.empty() ? "one stage" : split->text));
+    }
 
   if (s.job.training.global_batch_size == 0) {
     s.job.training.global_batch_size = assumed_batch(s.base, s.job.gpus);

@@ -58,6 +58,7 @@ StackProfile read_switches(Object& o, StackProfile p) {
   p.router_fusion = o.get("router_fusion", p.router_fusion);
   p.expandable_segments = o.get("expandable_segments", p.expandable_segments);
   p.deferred_embedding_wgrad = o.get("deferred_embedding_wgrad", p.deferred_embedding_wgrad);
+  if (const auto v = o.find("wgrad_deferral_limit")) p.wgrad_deferral_limit = v->as_int(0);
   p.moe_shared_expert_overlap = o.get("moe_shared_expert_overlap", p.moe_shared_expert_overlap);
   p.paged_stash = o.get("paged_stash", p.paged_stash);
   p.expert_rank_capacity_factor = o.get("expert_rank_capacity_factor", p.expert_rank_capacity_factor, 0.0);

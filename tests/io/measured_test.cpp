@@ -103,6 +103,23 @@ TEST_CASE("words that are no numbers make a row unsupported, not wrong") {
   CHECK(runs[0].oom == false);
 }
 
+TEST_CASE("layers that do not divide get the split that recipes use") {
+  const auto runs = read(R"([{"id": "a", "model": "DeepSeek-V3", "hardware": "h100-hgx", "gpus": 1024, "training": {"sequence_length": 4096,
+    "global_batch_size": 8192}, "layout": {"pp": 4, "vpp": 4, "ep": 64}}, {"id": "b", "model": "Qwen3-235B-A22B", "hardware": "h100-hgx",
+    "gpus": 256, "training": {"sequence_length": 4096, "global_batch_size": 256}, "layout": {"pp": 2}}, {"id": "c", "model": "DeepSeek-V3",
+    "hardware": "h100-hgx", "gpus": 1024, "training": {"sequence_length": 4096, "global_batch_size": 8192, "mtp_layers": 0},
+    "layout": {"pp": 8, "vpp": 4}}, {"id": "d", "date": "2025-12-09", "model": "DeepSeek-V3", "hardware": "h100-hgx", "gpus": 1024,
+    "training": {"sequence_length": 4096, "global_batch_size": 8192, "mtp_layers": 0}, "layout": {"pp": 4, "vpp": 4,
+    "pipeline_layout": "Et*4|(t*4|)*14tmL"}}, {"id": "e", "model": "Qwen3-8B", "hardware": "h100-hgx", "gpus": 8,
+    "training": {"sequence_length": 4096, "global_batch_size": 8}, "layout": {"first_stage_layers": 16, "last_stage_layers": 20}}])");
+  CHECK(runs[0].scenario.space.split.at(0).text == "Et*4|(t*4|)*14t*1mL");
+  CHECK(runs[1].scenario.base.split.kind == SplitKind::uniform);
+  CHECK(runs[2].scenario.base.split.text == "Et*1|(t*2|)*30L");
+  CHECK(runs[3].scenario.base.split.text == "Et*4|(t*4|)*14tL");
+  CHECK(runs[3].scenario.job.stack.date == "2025-12-09");
+  CHECK(runs[4].scenario.base.split.kind == SplitKind::uniform);
+}
+
 TEST_CASE("effects read, each with both of its runs carried") {
   const auto effects = io::load_effects(kFolder + "effects.json");
   CHECK(effects.size() >= 100);
