@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Computes: the dense MLP of a decoder layer, behind a norm that is fused into fc1 (added by decoder_block).
+// Computes: the dense MLP of a decoder layer, behind a norm that is fused into fc1 (added by
+//   decoder_block).
 // Formula: see ffn.cpp; `mlp` recompute drops everything after the norm's input and runs it again.
 // Source: Megatron-LM core/transformer/mlp.py; host units: least-squares fit of 193 published step times.
 // Valid when: tp divides intermediate_size.
@@ -11,7 +12,8 @@
 namespace shardfit::block {
 namespace {
 
-// Host work of one dense MLP in eager mode, module units and kernel launches (kind: fitted with the host coefficient).
+// Host work of one dense MLP in eager mode, module units and kernel launches (kind: fitted with the host
+// coefficient).
 constexpr double kForwardUnits = 0.35, kForwardKernels = 9, kBackwardUnits = 0.45, kBackwardKernels = 18;
 
 }  // namespace

@@ -14,7 +14,8 @@ void add_embedding_lookup(Op& op, const Shapes& shapes);
 /// The word embedding matrix [vocab/tp, hidden].
 Weight embedding_weight(const Shapes& shapes);
 
-/// Adds a norm over the residual stream whose output a bf16 linear reads: input, statistics and output are kept.
+/// Adds a norm over the residual stream whose output a bf16 linear reads: input, statistics and output are
+/// kept.
 void add_final_norm(Op& op, const Shapes& shapes);
 
 /// Joins the streams of hyper-connections into one; nothing where there is one stream.
@@ -23,8 +24,8 @@ void append_stream_merge(const Shapes& shapes, View view, OpList& ops);
 /// How a pair of output projection and loss is used.
 struct LossUse {
   View view = View::head;
-  bool weight_held = true;      ///< false: the weight is another module's
-  bool softmax_kept = false;    ///< an MTP depth: its softmax lives until its backward, under the main loss
+  bool weight_held = true;    ///< false: the weight is another module's
+  bool softmax_kept = false;  ///< an MTP depth: its softmax lives until its backward, under the main loss
 };
 
 /// Output projection and cross-entropy.

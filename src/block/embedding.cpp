@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Computes: the word (and learned position) embedding of the first stage.
-// Formula: look-up 6 B an element of [N, h]; backward the same and, for the dense gradient of the whole matrix,
-//   V/tp*h*(2*e + 2*gradient bytes): zeroed, written, then read and added to the gradient buffer. Under sequence
-//   parallelism the output is reduce-scattered, else all-reduced over tp.
-// Source: Megatron-LM core/models/common/embeddings/language_model_embedding.py, core/tensor_parallel/layers.py
-//   (VocabParallelEmbedding); byte counts from the step-time fit.
+// Formula: look-up 6 B an element of [N, h]; backward the same and, for the dense gradient of the whole
+//   matrix, V/tp*h*(2*e + 2*gradient bytes): zeroed, written, then read and added to the gradient buffer.
+//   Under sequence parallelism the output is reduce-scattered, else all-reduced over tp.
+// Source: Megatron-LM core/models/common/embeddings/language_model_embedding.py,
+//   core/tensor_parallel/layers.py (VocabParallelEmbedding); byte counts from the step-time fit.
 // Valid when: tokens are looked up on every tp rank (vocabulary-parallel).
 // Ignores: token type embeddings; the batch's own ids (counted with the batch).
 // Checked by: tests/block/embedding_test.cpp
@@ -15,8 +15,9 @@
 namespace shardfit::block {
 namespace {
 
-constexpr double kLookupBytes = 6;      ///< an element of the output: read the row, write it, mask (fitted)
-constexpr double kHostForwardUnits = 0.15, kHostForwardKernels = 4, kHostBackwardUnits = 0.15, kHostBackwardKernels = 5;
+constexpr double kLookupBytes = 6;  ///< an element of the output: read the row, write it, mask (fitted)
+constexpr double kHostForwardUnits = 0.15, kHostForwardKernels = 4, kHostBackwardUnits = 0.15,
+                 kHostBackwardKernels = 5;
 
 void add_lookup_traffic(Op& op, const Shapes& s) {
   if (s.tp == 1) return;
@@ -53,7 +54,8 @@ void add_embedding_lookup(Op& op, const Shapes& s) {
     op.transients.push_back({"partial_embedding", tensor_bytes(elements, 1, s.e), Moment::forward, {}});
   if (!trains_base(s)) return;
   const double matrix = double(s.vocab / s.tp) * double(s.hidden);
-  add_memory(op.backward, "embedding", kLookupBytes * elements + matrix * 2 * (s.e + s.grad_bytes), Pass::wgrad);
+  add_memory(op.backward, "embedding", kLookupBytes * elements + matrix * 2 * (s.e + s.grad_bytes),
+             Pass::wgrad);
   add_host(op.backward, kHostBackwardUnits, kHostBackwardKernels);
   op.transients.push_back({"embedding_gradient", tensor_bytes(matrix, 1, s.e), Moment::backward, {}});
 }
@@ -71,7 +73,8 @@ OpList embedding(const TextSpec& text, const Shapes& s) {
     op.weights.push_back(positions);
   }
   add_embedding_lookup(op, s);
-  if (s.hidden_dropout) keep(op, s, "dropout_mask", tensor_bytes(double(s.stream_tokens), double(s.hidden), 1));
+  if (s.hidden_dropout)
+    keep(op, s, "dropout_mask", tensor_bytes(double(s.stream_tokens), double(s.hidden), 1));
   return {op};
 }
 

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Computes: the operations of a tensor-parallel feed-forward part.
-// Formula: fc1 [N, g*f/tp] and activation [N, f/tp] are kept (g = 2 gated, 1 not); the activation is a fused kernel that
-//   keeps its input only, and its output is kept as fc2's input; backward holds the gradient of fc1's output and one
-//   gradient of the residual stream at once.
-// Source: Megatron-LM core/transformer/mlp.py, core/fusions/fused_bias_{swiglu,gelu}.py; the backward transient was
-//   measured on first pipeline stages of Llama-70B and 405B (SimuMax B200 runs: +453 and +898 MiB, 448 and 896 here).
+// Formula: fc1 [N, g*f/tp] and activation [N, f/tp] are kept (g = 2 gated, 1 not); the activation is a
+//   fused kernel that keeps its input only, and its output is kept as fc2's input; backward holds the
+//   gradient of fc1's output and one gradient of the residual stream at once.
+// Source: Megatron-LM core/transformer/mlp.py, core/fusions/fused_bias_{swiglu,gelu}.py; the backward
+//   transient was measured on first pipeline stages of Llama-70B and 405B (SimuMax B200 runs: +453 and +898
+//   MiB, 448 and 896 here).
 // Valid when: tp divides the width.
 // Ignores: squared ReLU without a fused kernel in dense layers (one more tensor), bias gradients.
 // Checked by: tests/block/dense_mlp_test.cpp

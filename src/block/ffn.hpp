@@ -6,25 +6,27 @@
 
 namespace shardfit::block {
 
-/// A feed-forward part split over tp: fc1 by its output, activation, fc2 by its input. The dense MLP of a layer and the
-/// shared expert of an MoE layer are both one.
+/// A feed-forward part split over tp: fc1 by its output, activation, fc2 by its input. The dense MLP of a
+/// layer and the shared expert of an MoE layer are both one.
 struct Ffn {
   View view = View::dense_mlp;
   ParamGroup group = ParamGroup::dense_mlp;
   const char* fc1 = "fc1";
   const char* activation = "activation";
   const char* fc2 = "fc2";
-  std::int64_t intermediate = 0;          ///< undivided
+  std::int64_t intermediate = 0;  ///< undivided
   bool gated = true, bias = false;
   EnumSet<RecomputeModule> recomputed_by;
   std::optional<GraphScope> scope;
-  double forward_units = 0, forward_kernels = 0, backward_units = 0, backward_kernels = 0;   ///< host, all three together
+  double forward_units = 0, forward_kernels = 0, backward_units = 0,
+         backward_kernels = 0;  ///< host, all three together
 };
 
 /// Appends the three operations. The input of fc1 is kept by whoever made it (norm_op).
 void append_ffn(const Ffn& ffn, const Shapes& shapes, OpList& ops);
 
-/// Bytes that an activation kernel moves for one element of its output: reads `inputs` (2 gated, 1 not), writes one.
+/// Bytes that an activation kernel moves for one element of its output: reads `inputs` (2 gated, 1 not),
+/// writes one.
 constexpr double activation_forward_bytes(int inputs, int e) { return (inputs + 1) * e; }
 /// Backward of the same: reads inputs and output gradient, writes input gradients.
 constexpr double activation_backward_bytes(int inputs, int e) { return (2 * inputs + 1) * e; }

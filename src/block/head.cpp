@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Computes: final norm, output projection and cross-entropy; the joining of hyper-connection streams before them.
-// Formula: norm keeps its input and output; logits live from the projection to the start of their backward: e + 4 B each
-//   (half-precision logits and one fp32 buffer that exp, softmax and gradient reuse), e + 8 with Megatron's native fused
-//   loss, e with Transformer Engine's. The kernel that fuses projection and loss never holds them whole: forward two fp32
-//   partials a token and 3072 columns, backward [N, 3072] gradients, an fp32 input gradient, a whole weight gradient, and
-//   the projection again.
-// Source: Megatron-LM core/tensor_parallel/cross_entropy.py, core/fusions/{fused_cross_entropy,linear_cross_entropy}*;
-//   bytes per logit fit measured peaks of dense models within 0.1 % (median); moved bytes from the step-time fit.
+// Computes: final norm, output projection and cross-entropy; the joining of hyper-connection streams before
+//   them. Formula: norm keeps its input and output; logits live from the projection to the start of their
+//   backward: e + 4 B each (half-precision logits and one fp32 buffer that exp, softmax and gradient
+//   reuse), e + 8 with Megatron's native fused loss, e with Transformer Engine's. The kernel that fuses
+//   projection and loss never holds them whole: forward two fp32 partials a token and 3072 columns,
+//   backward [N, 3072] gradients, an fp32 input gradient, a whole weight gradient, and the projection
+//   again.
+// Source: Megatron-LM core/tensor_parallel/cross_entropy.py,
+//   core/fusions/{fused_cross_entropy,linear_cross_entropy}*; bytes per logit fit measured peaks of dense
+//   models within 0.1 % (median); moved bytes from the step-time fit.
 // Valid when: the vocabulary is padded to a multiple of tp.
 // Ignores: the mask and loss scalars, deferred weight gradient of the projection.
 // Checked by: tests/block/head_test.cpp
@@ -20,12 +22,13 @@ namespace shardfit::block {
 namespace {
 
 constexpr double kFp32 = 4;
-constexpr double kNativeBuffers = 2;          ///< fp32 buffers of the native fused loss, measured
-constexpr double kChunkColumns = 3072;        ///< columns a split (Megatron-LM fusions/linear_cross_entropy: 512 * 6)
-constexpr double kFusedLossBytes = 16, kPlainLossBytes = 40;   ///< moved for a logit, both passes (fitted)
-constexpr double kLossForwardShare = 0.6;     ///< (assumed)
-constexpr double kNormForwardBytes = 8, kNormBackwardBytes = 12;   ///< moved an element (counted)
-constexpr double kPlainReductions = 3, kFusedReductions = 2;   ///< all-reduces of [N] fp32 over tp
+constexpr double kNativeBuffers = 2;  ///< fp32 buffers of the native fused loss, measured
+constexpr double kChunkColumns =
+    3072;  ///< columns a split (Megatron-LM fusions/linear_cross_entropy: 512 * 6)
+constexpr double kFusedLossBytes = 16, kPlainLossBytes = 40;      ///< moved for a logit, both passes (fitted)
+constexpr double kLossForwardShare = 0.6;                         ///< (assumed)
+constexpr double kNormForwardBytes = 8, kNormBackwardBytes = 12;  ///< moved an element (counted)
+constexpr double kPlainReductions = 3, kFusedReductions = 2;      ///< all-reduces of [N] fp32 over tp
 
 // Host work of projection and loss together (kind: fitted); half falls on each.
 constexpr double kForwardUnits = 0.4, kForwardKernels = 14, kBackwardUnits = 0.3, kBackwardKernels = 12;
@@ -79,11 +82,13 @@ void add_whole_logits(Op& op, const LossUse& use, const Shapes& s) {
   const double kept = use.softmax_kept ? kept_softmax_bytes(s) : 0;
   if (kept > 0) keep(op, s, "softmax", tensor_bytes(logits(s), 1, kept));
   const double forward = s.e + extra_bytes(s) - kept;
-  if (forward > 0) op.transients.push_back({"logits", tensor_bytes(logits(s), 1, forward), Moment::forward, {}});
+  if (forward > 0)
+    op.transients.push_back({"logits", tensor_bytes(logits(s), 1, forward), Moment::forward, {}});
   // Backward starts from the softmax: its buffer becomes the gradient, cast for the projection's GEMMs.
   const double backward = s.cross_entropy == CrossEntropy::te_fused ? s.e : s.e + kFp32;
   if (runs_backward(s) && backward > kept)
-    op.transients.push_back({"logit_gradients", tensor_bytes(logits(s), 1, backward - kept), Moment::backward, {}});
+    op.transients.push_back(
+        {"logit_gradients", tensor_bytes(logits(s), 1, backward - kept), Moment::backward, {}});
 }
 
 void add_chunked_logits(Op& op, const Shapes& s) {
@@ -101,13 +106,15 @@ Op loss_op(const LossUse& use, const Shapes& s) {
   op.name = "cross_entropy";
   op.view = use.view;
   const bool fused = s.cross_entropy != CrossEntropy::unfused;
-  const double moved = logits(s) * (s.cross_entropy == CrossEntropy::te_fused ? kFusedLossBytes : kPlainLossBytes);
+  const double moved =
+      logits(s) * (s.cross_entropy == CrossEntropy::te_fused ? kFusedLossBytes : kPlainLossBytes);
   if (s.chunked_cross_entropy) {
     add_chunked_logits(op, s);
   } else {
     add_whole_logits(op, use, s);
     add_memory(op.forward, "cross_entropy", moved * kLossForwardShare);
-    if (runs_backward(s)) add_memory(op.backward, "cross_entropy", moved * (1 - kLossForwardShare), Pass::dgrad);
+    if (runs_backward(s))
+      add_memory(op.backward, "cross_entropy", moved * (1 - kLossForwardShare), Pass::dgrad);
   }
   if (s.tp > 1) {
     Traffic reduction;

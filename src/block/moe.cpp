@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Computes: the sizes of an MoE layer and the order of its operations; each part is in a moe_*.cpp of its own.
-// Formula: A = T*k*etp rows a rank; with a capacity factor each expert takes at most ceil(T*k/E * factor) tokens from
-//   each rank, so A = min(T*k, E*capacity)*etp, or exactly E*capacity*etp padded; the busiest rank has A times the stated
-//   load, unless rows are padded to capacity.
+// Computes: the sizes of an MoE layer and the order of its operations; each part is in a moe_*.cpp of its
+//   own. Formula: A = T*k*etp rows a rank; with a capacity factor each expert takes at most ceil(T*k/E *
+//   factor) tokens from each rank, so A = min(T*k, E*capacity)*etp, or exactly E*capacity*etp padded; the
+//   busiest rank has A times the stated load, unless rows are padded to capacity.
 // Source: Megatron-LM core/transformer/moe/moe_layer.py (order), moe_utils.py:get_capacity.
 // Valid when: ep divides the experts, etp their width.
 // Ignores: rows padded to a multiple of 16 to 256 for quantised GEMMs (under 1 % at 1,000 rows an expert).
@@ -27,7 +27,8 @@ MoeSizes moe_sizes(const MoeMlpSpec& spec, const Shapes& s) {
   z.inputs = spec.gated ? 2 : 1;
   double routed = z.tokens * z.top_k;
   if (s.capacity_factor > 0) {
-    const double capacity = std::ceil(routed / double(z.num_experts) * s.capacity_factor) * double(z.num_experts);
+    const double capacity =
+        std::ceil(routed / double(z.num_experts) * s.capacity_factor) * double(z.num_experts);
     routed = s.drop_and_pad ? capacity : std::min(routed, capacity);
   }
   z.fixed_rows = s.drop_and_pad;

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // Computes: how tokens reach the experts of other ranks and come back: traffic, permutation, buffers.
-// Formula: alltoall: T*k rows over EP without de-duplication, then a gather (before) and a reduce-scatter (after) of the
-//   rows over ETP; DeepEP and HybridEP: each token once per destination rank of the ep*etp group, k*etp picks; allgather:
-//   every rank gets all T*G tokens. Backward runs the opposite exchange. Permutation moves 8 B an element of the T*k rows
-//   sent and of the A rows received (permute and chunk sort) over a forward or a backward; DeepEP and HybridEP fuse most of
-//   it: 4*T*(min(hits, k) + k) B a width. Rows, so traffic and permutation too, grow with the busiest rank's load.
-// Source: Megatron-LM core/transformer/moe/token_dispatcher.py, fused_a2a.py; permute bytes from the step-time fit.
-// Valid when: tokens are brought in bf16 (Megatron quantises after dispatch).
-// Ignores: probabilities (4 B a row) and token counts on the wire, the allgather dispatcher's copies of the routing map.
+// Formula: alltoall: T*k rows over EP without de-duplication, then a gather (before) and a reduce-scatter
+//   (after) of the rows over ETP; DeepEP and HybridEP: each token once per destination rank of the ep*etp
+//   group, k*etp picks; allgather: every rank gets all T*G tokens. Backward runs the opposite exchange.
+//   Permutation moves 8 B an element of the T*k rows sent and of the A rows received (permute and chunk
+//   sort) over a forward or a backward; DeepEP and HybridEP fuse most of it: 4*T*(min(hits, k) + k) B a
+//   width. Rows, so traffic and permutation too, grow with the busiest rank's load.
+// Source: Megatron-LM core/transformer/moe/token_dispatcher.py, fused_a2a.py; permute bytes from the
+//   step-time fit. Valid when: tokens are brought in bf16 (Megatron quantises after dispatch). Ignores:
+//   probabilities (4 B a row) and token counts on the wire, the allgather dispatcher's copies of the
+//   routing map.
 // Checked by: tests/block/moe_test.cpp
 #include <algorithm>
 
@@ -17,13 +19,15 @@
 namespace shardfit::block {
 namespace {
 
-constexpr double kPermutePasses = 2;          ///< one permute and one chunk sort, each a read and a write
+constexpr double kPermutePasses = 2;  ///< one permute and one chunk sort, each a read and a write
 constexpr double kReadAndWrite = 2;
 
 // Host work of dispatch and combine together (kind: fitted); half falls on each.
-constexpr double kForwardUnits = 0.4, kBackwardUnits = 0.3, kLocalForwardUnits = 0.3, kLocalBackwardUnits = 0.2;
+constexpr double kForwardUnits = 0.4, kBackwardUnits = 0.3, kLocalForwardUnits = 0.3,
+                 kLocalBackwardUnits = 0.2;
 constexpr double kForwardKernels = 8, kBackwardKernels = 10, kLocalKernels = 8;
-constexpr double kAlltoallForwardKernels = 22, kAlltoallBackwardKernels = 18;   ///< 8 of them for the exchange itself
+constexpr double kAlltoallForwardKernels = 22,
+                 kAlltoallBackwardKernels = 18;  ///< 8 of them for the exchange itself
 constexpr double kHalf = 0.5;
 
 constexpr EnumSet<RecomputeModule> kDroppedByMoe{RecomputeModule::moe};
@@ -35,7 +39,9 @@ bool fuses_permutation(const Shapes& s) {
 double load_of(const MoeSizes& z) { return z.rows > 0 ? z.busy_rows / z.rows : 1; }
 
 /// Ranks that one token reaches, of those that the library sends to once.
-double rank_hits(const MoeSizes& z, const Shapes& s) { return distinct_hits(z.group, double(z.top_k) * s.etp); }
+double rank_hits(const MoeSizes& z, const Shapes& s) {
+  return distinct_hits(z.group, double(z.top_k) * s.etp);
+}
 
 Traffic token_exchange(CollectiveKind kind, const MoeMlpSpec& spec, const MoeSizes& z, const Shapes& s) {
   const bool per_rank = fuses_permutation(s);
@@ -48,7 +54,7 @@ Traffic token_exchange(CollectiveKind kind, const MoeMlpSpec& spec, const MoeSiz
   t.width_bytes = double(z.inner) * s.e;
   t.top_k = per_rank ? z.top_k * s.etp : z.top_k;
   t.bytes = t.tokens * t.top_k * t.width_bytes;
-  t.num_experts = int(z.num_experts) * (per_rank ? s.etp : 1);   // an expert has a place on each of its ranks
+  t.num_experts = int(z.num_experts) * (per_rank ? s.etp : 1);  // an expert has a place on each of its ranks
   t.num_groups = spec.router.n_group;
   t.groups_chosen = spec.router.topk_group;
   return t;
@@ -122,20 +128,24 @@ Op exchange_op(bool to_experts, const MoeMlpSpec& spec, const MoeSizes& z, const
   return op;
 }
 
-/// Torch buffers of the exchange beside the kept expert input: what is sent, what arrives, before it is sorted.
+/// Torch buffers of the exchange beside the kept expert input: what is sent, what arrives, before it is
+/// sorted.
 Transient exchange_buffers(const char* name, const MoeSizes& z, const Shapes& s) {
   const double element = double(z.inner) * s.e;
   const Bytes sent = tensor_bytes(z.tokens * z.top_k, element, 1);
   const Bytes rows = tensor_bytes(z.rows, element, 1), none{};
   if (z.group == 1) return {name, none, Moment::forward, none};
   switch (s.dispatcher) {
-    case Dispatcher::hybridep: return {name, none, Moment::forward, none};   // buffers outside torch
+    case Dispatcher::hybridep:
+      return {name, none, Moment::forward, none};  // buffers outside torch
     case Dispatcher::deepep: {
       const Bytes received = tensor_bytes(z.tokens * rank_hits(z, s), element, 1);
       return {name, received, Moment::forward, received};
     }
-    case Dispatcher::allgather: return {name, tensor_bytes(z.tokens * z.group, element, 1), Moment::forward, none};
-    default: break;
+    case Dispatcher::allgather:
+      return {name, tensor_bytes(z.tokens * z.group, element, 1), Moment::forward, none};
+    default:
+      break;
   }
   const Bytes sorted = z.local_experts > 1 ? rows : none;
   return {name, sent + sorted, Moment::forward, z.fixed_rows ? none : sorted};
@@ -145,7 +155,8 @@ Transient exchange_buffers(const char* name, const MoeSizes& z, const Shapes& s)
 
 Op dispatch_op(const MoeMlpSpec& spec, const MoeSizes& z, const Shapes& s) {
   Op op = exchange_op(true, spec, z, s);
-  // The host reads how many rows arrive, unless they are padded to capacity or their number is known beforehand.
+  // The host reads how many rows arrive, unless they are padded to capacity or their number is known
+  // beforehand.
   if (!s.drop_and_pad && !s.host_free_dispatch) op.forward.host.syncs = 1;
   const Transient buffers = exchange_buffers("send_and_receive", z, s);
   if (buffers.bytes.value > 0) op.transients.push_back(buffers);

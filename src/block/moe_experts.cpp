@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Computes: the routed experts of a rank (grouped fc1, activation with the routing weight, grouped fc2) and the shared one.
-// Formula: with A rows a rank, El local experts, l the width they read, w their columns on the rank, g = 2 gated, 1 not:
-//   kept A*l (fc1 input), A*g*w (fc1 output), A*w (activation output = fc2 input), 4*A (probabilities); without a fused
-//   activation that takes the routing weight one more A*w. Backward holds 4 buffers of A*l and 2 gradients of the residual
-//   stream beside them. Grouped GEMM m = A*load/El rows an expert.
-// Source: Megatron-LM core/transformer/moe/{experts,shared_experts}.py, core/fusions/fused_bias_swiglu.py,
-//   fused_weighted_squared_relu.py; the backward buffers were measured: within 34 MiB on four runs of two models
-//   (SimuMax, B200). LoRA: Megatron-Bridge peft/utils.py (share_expert_adapters).
+// Computes: the routed experts of a rank: grouped fc1, activation with the routing weight, grouped fc2.
+// Formula: with A rows a rank, El local experts, l the width they read, w their columns on the rank, g = 2
+//   gated, 1 not: kept A*l (fc1 input), A*g*w (fc1 output), A*w (activation output = fc2 input), 4*A
+//   (probabilities); without a fused activation that takes the routing weight one more A*w. Backward holds
+//   4 buffers of A*l and 2 gradients of the residual stream beside them. Grouped GEMM m = A*load/El rows an
+//   expert.
+// Source: Megatron-LM core/transformer/moe/experts.py, core/fusions/fused_bias_swiglu.py,
+//   fused_weighted_squared_relu.py; the backward buffers were measured: within 34 MiB on four runs of two
+//   models (SimuMax, B200). LoRA: Megatron-Bridge peft/utils.py (share_expert_adapters).
 // Valid when: ep divides the experts, etp their width.
 // Ignores: a second padded copy of the rows where fp8 padding is not fused into the permutation.
 // Checked by: tests/block/moe_test.cpp
@@ -17,25 +18,25 @@
 namespace shardfit::block {
 namespace {
 
-constexpr double kBackwardExpertBuffers = 4;      ///< of A*l, measured
-constexpr double kBackwardStreamGradients = 2;    ///< measured
-constexpr double kProbability = 4;                ///< B, fp32
+constexpr double kBackwardExpertBuffers = 4;    ///< of A*l, measured
+constexpr double kBackwardStreamGradients = 2;  ///< measured
+constexpr double kProbability = 4;              ///< B, fp32
 
-// Bytes moved for an element by grouped kernels (kind: counted, scale fitted with the memory coefficient). The experts'
-// activation backward also reads and writes for the gradient of the routing weight.
-constexpr double kExpertActivationBackward = 4;   ///< times (g + 1)
-// Expert biases (gpt-oss): split, fp32 product with the probability and concatenation, expert by expert (fitted).
+// Bytes moved for an element by grouped kernels (kind: counted, scale fitted with the memory coefficient).
+// The experts' activation backward also reads and writes for the gradient of the routing weight.
+constexpr double kExpertActivationBackward = 4;  ///< times (g + 1)
+// Expert biases (gpt-oss): split, fp32 product with the probability and concatenation, expert by expert
+// (fitted).
 constexpr double kBiasForwardInner = 30, kBiasBackwardInner = 24, kBiasColumns = 8, kBiasStream = 8;
 
 // Host work of the three operations together (kind: fitted); casts launch once an expert.
-constexpr double kForwardUnits = 0.5, kBackwardUnits = 0.6, kActivationForwardUnits = 0.12, kActivationBackwardUnits = 0.1;
-constexpr double kForwardKernels = 8, kBackwardKernels = 14, kActivationForwardKernels = 3, kActivationBackwardKernels = 4;
+constexpr double kForwardUnits = 0.5, kBackwardUnits = 0.6, kActivationForwardUnits = 0.12,
+                 kActivationBackwardUnits = 0.1;
+constexpr double kForwardKernels = 8, kBackwardKernels = 14, kActivationForwardKernels = 3,
+                 kActivationBackwardKernels = 4;
 constexpr double kForwardKernelsPerExpert = 2, kBackwardKernelsPerExpert = 4;
 constexpr double kCastsPerTensor = 4, kCastsBlocked = 3;
 constexpr double kHalf = 0.5;
-// Shared expert: as a dense MLP with a launch or two more.
-constexpr double kSharedForwardUnits = 0.35, kSharedForwardKernels = 10, kSharedBackwardUnits = 0.45, kSharedBackwardKernels = 20;
-constexpr double kGateScore = 4;                  ///< B, fp32
 
 constexpr EnumSet<RecomputeModule> kDroppedByMoe{RecomputeModule::moe};
 constexpr EnumSet<RecomputeModule> kDroppedByActivation{RecomputeModule::moe_act, RecomputeModule::moe};
@@ -70,7 +71,8 @@ Kernel grouped_gemm(const char* name, Pass pass, double n, double k, const MoeSi
   kernel.out_bytes = s.e;
   if (pass == Pass::wgrad) kernel.out_bytes = kernel.accumulate_bytes = s.grad_bytes;
   if (s.grouped_gemm) return kernel;
-  kernel.kind = KernelKind::gemm;   // one expert after the other: plain GEMMs, whose wgrad contracts over the rows
+  kernel.kind =
+      KernelKind::gemm;  // one expert after the other: plain GEMMs, whose wgrad contracts over the rows
   if (pass == Pass::wgrad) {
     kernel.m = n;
     kernel.n = k;
@@ -79,7 +81,8 @@ Kernel grouped_gemm(const char* name, Pass pass, double n, double k, const MoeSi
   return kernel;
 }
 
-Weight expert_weight(const char* name, ParamGroup group, std::int64_t rows, std::int64_t cols, std::int64_t count) {
+Weight expert_weight(const char* name, ParamGroup group, std::int64_t rows, std::int64_t cols,
+                     std::int64_t count) {
   Weight w;
   w.name = name;
   w.group = group;
@@ -106,7 +109,8 @@ Kernel adapter_gemm(const char* name, Pass pass, double m, double n, double k, c
 }
 
 /// One low-rank pair that all local experts share.
-void add_shared_adapter(Op& op, std::int64_t out, std::int64_t in, bool input_grad, const MoeSizes& z, const Shapes& s) {
+void add_shared_adapter(Op& op, std::int64_t out, std::int64_t in, bool input_grad, const MoeSizes& z,
+                        const Shapes& s) {
   const std::int64_t rank = s.lora_rank;
   op.weights.push_back(expert_weight("lora_a", ParamGroup::lora, rank, in, 1));
   op.weights.push_back(expert_weight("lora_b", ParamGroup::lora, out, rank, 1));
@@ -145,17 +149,21 @@ void add_expert_linear(Op& op, const ExpertLinear& l, const MoeSizes& z, const S
   if (l.casts_output_grad) add_quantize(op.backward, l.name, z.busy_rows, out, s);
   if (l.input_grad) op.backward.kernels.push_back(grouped_gemm(l.name, Pass::dgrad, in, out, z, s));
   if (trains_base(s)) op.backward.kernels.push_back(grouped_gemm(l.name, Pass::wgrad, out, in, z, s));
-  if (s.lora_rank > 0 && s.lora_targets.contains(l.adapter)) add_shared_adapter(op, l.out, l.in, l.input_grad, z, s);
+  if (s.lora_rank > 0 && s.lora_targets.contains(l.adapter))
+    add_shared_adapter(op, l.out, l.in, l.input_grad, z, s);
 }
 
 /// Host work of one of the two grouped linears.
 void add_linear_host(Op& op, const MoeSizes& z, const Shapes& s) {
   const double launches = s.fused_grouped_mlp ? 1 : double(z.local_experts);
   const double casts = casts_per_expert(s.precision);
-  const double forward = kForwardKernels - kActivationForwardKernels + (kForwardKernelsPerExpert + casts) * launches;
-  const double backward = kBackwardKernels - kActivationBackwardKernels + (kBackwardKernelsPerExpert + casts) * launches;
+  const double forward =
+      kForwardKernels - kActivationForwardKernels + (kForwardKernelsPerExpert + casts) * launches;
+  const double backward =
+      kBackwardKernels - kActivationBackwardKernels + (kBackwardKernelsPerExpert + casts) * launches;
   add_host(op.forward, (kForwardUnits - kActivationForwardUnits) * kHalf, forward * kHalf);
-  if (runs_backward(s)) add_host(op.backward, (kBackwardUnits - kActivationBackwardUnits) * kHalf, backward * kHalf);
+  if (runs_backward(s))
+    add_host(op.backward, (kBackwardUnits - kActivationBackwardUnits) * kHalf, backward * kHalf);
 }
 
 Op expert_op(const char* name, EnumSet<RecomputeModule> recomputed_by) {
@@ -178,25 +186,29 @@ Op fc1_op(const MoeMlpSpec& spec, const MoeSizes& z, const Shapes& s) {
   l.casts_output_grad = !s.fused_grouped_mlp;
   add_expert_linear(op, l, z, s);
   add_linear_host(op, z, s);
-  keep_linear_input(op, s, "expert_in", z.rows, double(z.inner), kDroppedByMoe, offload_as(s, OffloadModule::expert_fc1),
-                    {l.adapter});
+  keep_linear_input(op, s, "expert_in", z.rows, double(z.inner), kDroppedByMoe,
+                    offload_as(s, OffloadModule::expert_fc1), {l.adapter});
   mark_routed(op, 0, z);
   if (!runs_backward(s)) return op;
   const Bytes buffers = tensor_bytes(z.rows, double(z.inner), kBackwardExpertBuffers * s.e);
-  const Bytes stream = tensor_bytes(double(s.stream_tokens), double(s.hidden), kBackwardStreamGradients * s.e);
-  op.transients.push_back({"expert_and_stream_gradients", buffers + stream, Moment::backward,
-                           z.fixed_rows ? Bytes{} : buffers});
+  const Bytes stream =
+      tensor_bytes(double(s.stream_tokens), double(s.hidden), kBackwardStreamGradients * s.e);
+  op.transients.push_back(
+      {"expert_and_stream_gradients", buffers + stream, Moment::backward, z.fixed_rows ? Bytes{} : buffers});
   return op;
 }
 
 double activation_bytes(const MoeMlpSpec& spec, const MoeSizes& z, const Shapes& s, bool forward) {
   const double columns = double(z.width), inputs = z.inputs;
   double width = 0;
-  if (s.fused_grouped_mlp) width = (forward ? 1 : inputs + 1) * s.e * columns;   // outputs written, nothing read again
-  else width = forward ? activation_forward_bytes(z.inputs, s.e) * columns
-                       : kExpertActivationBackward * (inputs + 1) * columns * s.e / 2;
+  if (s.fused_grouped_mlp)
+    width = (forward ? 1 : inputs + 1) * s.e * columns;  // outputs written, nothing read again
+  else
+    width = forward ? activation_forward_bytes(z.inputs, s.e) * columns
+                    : kExpertActivationBackward * (inputs + 1) * columns * s.e / 2;
   if (spec.bias && !s.fused_grouped_mlp)
-    width += (forward ? kBiasForwardInner : kBiasBackwardInner) * double(z.inner) + kBiasColumns * inputs * columns;
+    width += (forward ? kBiasForwardInner : kBiasBackwardInner) * double(z.inner) +
+             kBiasColumns * inputs * columns;
   return z.busy_rows * width;
 }
 
@@ -208,7 +220,8 @@ Op activation_op(const MoeMlpSpec& spec, const MoeSizes& z, const Shapes& s) {
        offload_as(s, OffloadModule::moe_act));
   keep(op, s, "expert_probabilities", tensor_bytes(z.rows, 1, kProbability), kDroppedByMoe);
   if (!activation_takes_weight(spec))
-    keep(op, s, "expert_activation_unweighted", tensor_bytes(z.rows, double(z.width), s.e), kDroppedByActivation);
+    keep(op, s, "expert_activation_unweighted", tensor_bytes(z.rows, double(z.width), s.e),
+         kDroppedByActivation);
   mark_routed(op, 0, z);
   if (!runs_backward(s)) return op;
   add_memory(op.backward, "expert_activation", activation_bytes(spec, z, s, false), Pass::dgrad);
@@ -230,36 +243,13 @@ Op fc2_op(const MoeMlpSpec& spec, const MoeSizes& z, const Shapes& s) {
   add_linear_host(op, z, s);
   std::optional<OffloadModule> offload;
   if (s.fused_grouped_mlp) offload = OffloadModule::fused_group_mlp;
-  keep_linear_input(op, s, "expert_activation_out", z.rows, double(z.width), kDroppedByActivation, offload, {l.adapter});
+  keep_linear_input(op, s, "expert_activation_out", z.rows, double(z.width), kDroppedByActivation, offload,
+                    {l.adapter});
   mark_routed(op, 0, z);
   if (!spec.bias) return op;
   const double stream = kBiasStream * double(s.stream_tokens) * double(s.hidden);
   add_memory(op.forward, "expert_bias", stream);
   if (runs_backward(s)) add_memory(op.backward, "expert_bias", stream, Pass::dgrad);
-  return op;
-}
-
-/// The sigmoid gate over the shared expert's output.
-Op shared_gate_op(const Ffn& ffn, const Shapes& s) {
-  Op op;
-  op.name = "shared_gate";
-  op.view = ffn.view;
-  op.recomputed_by = ffn.recomputed_by;
-  op.scope = ffn.scope;
-  Linear gate;
-  gate.name = "shared_gate";
-  gate.group = ParamGroup::shared_experts;
-  gate.tokens = double(s.stream_tokens);
-  gate.out = 1;
-  gate.in = s.hidden;
-  gate.split = Split::replicated;
-  gate.quantized = false;
-  add_linear(op, gate, s);
-  const double rows = double(s.stream_tokens), stream = rows * double(s.hidden) * s.e;
-  add_memory(op.forward, "shared_gate", 2 * stream);
-  if (runs_backward(s)) add_memory(op.backward, "shared_gate", 3 * stream, Pass::dgrad);
-  keep(op, s, "shared_out", tensor_bytes(rows, double(s.hidden), s.e), ffn.recomputed_by);
-  keep(op, s, "shared_gate_score", tensor_bytes(rows, 1, kGateScore), ffn.recomputed_by);
   return op;
 }
 
@@ -269,30 +259,6 @@ void append_experts(const MoeMlpSpec& spec, const MoeSizes& z, const Shapes& s, 
   ops.push_back(fc1_op(spec, z, s));
   ops.push_back(activation_op(spec, z, s));
   ops.push_back(fc2_op(spec, z, s));
-}
-
-void append_shared_expert(const MoeMlpSpec& spec, const Shapes& s, OpList& ops) {
-  Ffn ffn;
-  ffn.view = View::shared_expert;
-  ffn.group = ParamGroup::shared_experts;
-  ffn.fc1 = "shared_fc1";
-  ffn.activation = "shared_activation";
-  ffn.fc2 = "shared_fc2";
-  ffn.intermediate = spec.shared_expert->intermediate_size;
-  ffn.gated = spec.gated;
-  ffn.bias = spec.bias;
-  ffn.recomputed_by = {RecomputeModule::shared_experts, RecomputeModule::moe};
-  if (!s.moe_shared_expert_overlap) ffn.scope = GraphScope::moe_router;
-  ffn.forward_units = kSharedForwardUnits;
-  ffn.forward_kernels = kSharedForwardKernels;
-  ffn.backward_units = kSharedBackwardUnits;
-  ffn.backward_kernels = kSharedBackwardKernels;
-  const std::size_t first = ops.size();
-  append_ffn(ffn, s, ops);
-  // The overlapped shared expert gathers its input itself and keeps it whole; else it reads the norm's kept output.
-  if (s.moe_shared_expert_overlap && s.sequence_parallel && trains_base(s))
-    keep(ops[first], s, "shared_gathered_in", tensor_bytes(double(s.tokens), double(s.hidden), s.e), ffn.recomputed_by);
-  if (spec.shared_expert->gate) ops.push_back(shared_gate_op(ffn, s));
 }
 
 }  // namespace shardfit::block

@@ -8,16 +8,16 @@ namespace shardfit::block {
 
 /// The sizes of an MoE layer on one rank.
 struct MoeSizes {
-  double tokens = 0;                  ///< T, tokens that the rank brings to the dispatcher
+  double tokens = 0;  ///< T, tokens that the rank brings to the dispatcher
   std::int64_t num_experts = 0, local_experts = 0;
   int top_k = 0;
-  int group = 1;                      ///< ep * etp, ranks of the dispatcher
-  std::int64_t inner = 0;             ///< width that the experts read and write: latent_size or hidden
-  std::int64_t width = 0;             ///< intermediate columns of one expert on the rank
-  int inputs = 2;                     ///< of the activation: 2 gated, 1 not
-  double rows = 0;                    ///< A, expert rows on the rank at balanced routing
-  double busy_rows = 0;               ///< the same on the busiest rank
-  bool fixed_rows = false;            ///< padded to capacity: the busiest rank has no more than any other
+  int group = 1;            ///< ep * etp, ranks of the dispatcher
+  std::int64_t inner = 0;   ///< width that the experts read and write: latent_size or hidden
+  std::int64_t width = 0;   ///< intermediate columns of one expert on the rank
+  int inputs = 2;           ///< of the activation: 2 gated, 1 not
+  double rows = 0;          ///< A, expert rows on the rank at balanced routing
+  double busy_rows = 0;     ///< the same on the busiest rank
+  bool fixed_rows = false;  ///< padded to capacity: the busiest rank has no more than any other
   double rows_per_expert() const { return busy_rows / double(local_experts); }
 };
 

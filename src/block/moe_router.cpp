@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Computes: the router of an MoE layer, the dispatcher's preprocessing, and the latent projections.
-// Formula: router GEMM [T, E] in fp32 (two bf16 passes' time); 9 B kept for each token and expert, the permutation's
-//   index map included (two int32 and a mask byte, or fp32 scores instead: the sum is what was measured); 30 B moved
-//   fused, 80 B unfused, each pass. HybridEP works on the routing map of its whole group: 3*T*G*E B. The expert
-//   libraries keep maps of their own: DeepEP 4*recv*(2*El+1) B, HybridEP's handle 4*T*E*etp for rows and T*E for the map.
-// Source: Megatron-LM core/transformer/moe/{router,token_dispatcher,fused_a2a}.py, Transformer Engine permutation.py;
-//   9 B met the measured peaks of four alltoall runs (SimuMax, B200) within 34 MiB; 30, 80 B from the step-time fit.
+// Formula: router GEMM [T, E] in fp32 (two bf16 passes' time); 9 B kept for each token and expert, the
+//   permutation's index map included (two int32 and a mask byte, or fp32 scores instead: the sum is what
+//   was measured); 30 B moved fused, 80 B unfused, each pass. HybridEP works on the routing map of its
+//   whole group: 3*T*G*E B. The expert libraries keep maps of their own: DeepEP 4*recv*(2*El+1) B,
+//   HybridEP's handle 4*T*E*etp for rows and T*E for the map.
+// Source: Megatron-LM core/transformer/moe/{router,token_dispatcher,fused_a2a}.py, Transformer Engine
+//   permutation.py; 9 B met the measured peaks of four alltoall runs (SimuMax, B200) within 34 MiB; 30, 80
+//   B from the step-time fit.
 // Valid when: the router computes in fp32 (every shipped recipe).
 // Ignores: auxiliary losses, z-loss, the all-reduce of the routing correction bias (once a step).
 // Checked by: tests/block/moe_test.cpp
@@ -15,17 +17,17 @@
 namespace shardfit::block {
 namespace {
 
-constexpr double kKeptPerScore = 9;            ///< B, measured
-constexpr double kFusedBytesPerScore = 30;     ///< B moved a pass, fitted
-constexpr double kUnfusedBytesPerScore = 80;   ///< B moved a pass, fitted
-constexpr double kRouterGemmPasses = 2;        ///< fp32 operands cost about two bf16 GEMMs (assumed)
-constexpr double kMapBytesPerScore = 3;        ///< HybridEP: read, expand, write one byte (fitted with the model)
+constexpr double kKeptPerScore = 9;           ///< B, measured
+constexpr double kFusedBytesPerScore = 30;    ///< B moved a pass, fitted
+constexpr double kUnfusedBytesPerScore = 80;  ///< B moved a pass, fitted
+constexpr double kRouterGemmPasses = 2;       ///< fp32 operands cost about two bf16 GEMMs (assumed)
+constexpr double kMapBytesPerScore = 3;  ///< HybridEP: read, expand, write one byte (fitted with the model)
 
 // Host work (kind: fitted with the host coefficient).
 constexpr double kRouterForwardUnits = 0.35, kRouterFusedKernels = 12, kRouterUnfusedKernels = 25;
 constexpr double kRouterBackwardUnits = 0.25, kRouterBackwardKernels = 10;
 constexpr double kPreprocessUnits = 0.2, kPreprocessKernels = 6;
-constexpr double kLatentForwardUnits = 0.075, kLatentForwardKernels = 2;     ///< each of the two projections
+constexpr double kLatentForwardUnits = 0.075, kLatentForwardKernels = 2;  ///< each of the two projections
 constexpr double kLatentBackwardUnits = 0.1, kLatentBackwardKernels = 4;
 
 constexpr EnumSet<RecomputeModule> kDroppedByMoe{RecomputeModule::moe};
@@ -46,10 +48,12 @@ Bytes map_bytes(const MoeSizes& z, const Shapes& s) {
   constexpr double kIndex = sizeof(std::int32_t);
   const double experts = double(z.num_experts), local = double(z.local_experts);
   switch (s.dispatcher) {
-    case Dispatcher::hybridep: return tensor_bytes(z.tokens, experts * s.etp, kIndex) + tensor_bytes(z.tokens, experts, 1);
+    case Dispatcher::hybridep:
+      return tensor_bytes(z.tokens, experts * s.etp, kIndex) + tensor_bytes(z.tokens, experts, 1);
     case Dispatcher::deepep:
       return tensor_bytes(z.tokens * distinct_hits(z.group, double(z.top_k) * s.etp), 2 * local + 1, kIndex);
-    default: return Bytes{};   // measured with the router's
+    default:
+      return Bytes{};  // measured with the router's
   }
 }
 
@@ -129,7 +133,8 @@ Op latent_down_op(const MoeSizes& z, const Shapes& s) {
   Op op = latent_op("latent_down", z, s, z.inner, s.hidden);
   op.scope = GraphScope::moe_router;
   // In bf16 the input is the pre-MLP norm's output, which is kept already.
-  if (is_quantized(s.precision)) keep_linear_input(op, s, "latent_down_in", z.tokens, double(s.hidden), kDroppedByMoe);
+  if (is_quantized(s.precision))
+    keep_linear_input(op, s, "latent_down_in", z.tokens, double(s.hidden), kDroppedByMoe);
   return op;
 }
 

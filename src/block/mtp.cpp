@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Computes: one depth of multi-token prediction: the shifted token's embedding and the previous depth's state are normed,
-//   joined by a projection, run through inner decoder blocks, and end in logits of their own.
-// Formula: beside its inner blocks a depth keeps 6 tensors of the residual stream (embedding, state, the joined input of
-//   twice the width, the last norm's input and output) and its softmax, 4 B a logit (e with Transformer Engine's loss).
-// Source: Megatron-LM core/transformer/multi_token_prediction.py; 6 tensors and the softmax matched measured peaks of
-//   DeepSeek-V3 proxies at step 5 within 55 MiB of 11 to 16 GiB on H100.
+// Computes: one depth of multi-token prediction: the shifted token's embedding and the previous depth's
+//   state are normed, joined by a projection, run through inner decoder blocks, and end in logits of their
+//   own.
+// Formula: beside its inner blocks a depth keeps 6 tensors of the residual stream (embedding, state, the
+//   joined input of twice the width, the last norm's input and output) and its softmax, 4 B a logit (e with
+//   Transformer Engine's loss).
+// Source: Megatron-LM core/transformer/multi_token_prediction.py; 6 tensors and the softmax matched
+//   measured peaks of DeepSeek-V3 proxies at step 5 within 55 MiB of 11 to 16 GiB on H100.
 // Valid when: embedding and head are shared with the main model (a spec that says otherwise gets its own).
 // Ignores: the roll of tokens and labels, its exchange between context-parallel ranks.
 // Checked by: tests/block/mtp_test.cpp
@@ -16,9 +18,11 @@
 namespace shardfit::block {
 namespace {
 
-constexpr double kJoinForwardBytes = 16, kJoinBackwardBytes = 24;   ///< norms and concatenation, B an element (counted)
+constexpr double kJoinForwardBytes = 16,
+                 kJoinBackwardBytes = 24;  ///< norms and concatenation, B an element (counted)
 // Host work of norms, concatenation and projection (kind: assumed, a linear and three small kernels more).
-constexpr double kJoinForwardUnits = 0.2, kJoinForwardKernels = 7, kJoinBackwardUnits = 0.25, kJoinBackwardKernels = 12;
+constexpr double kJoinForwardUnits = 0.2, kJoinForwardKernels = 7, kJoinBackwardUnits = 0.25,
+                 kJoinBackwardKernels = 12;
 
 void add_projection(Op& op, const MtpSpec& mtp, const Shapes& s) {
   Linear linear;
@@ -32,7 +36,7 @@ void add_projection(Op& op, const MtpSpec& mtp, const Shapes& s) {
   keep_linear_input(op, s, "joined_input", double(s.stream_tokens), 2.0 * double(s.hidden));
   add_column_traffic(op, s, 2.0 * double(s.hidden));
   if (s.tp == 1) return;
-  Traffic gather;   // the projection's output columns, before the stream is split by rows again
+  Traffic gather;  // the projection's output columns, before the stream is split by rows again
   gather.name = "mtp_projection";
   gather.kind = CollectiveKind::all_gather;
   gather.bytes = double(s.tokens) * double(s.hidden) * s.e;

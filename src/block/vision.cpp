@@ -1,15 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// Computes: the vision tower of one micro-batch on a rank: all its layers in one list, each operation times its depth.
-// Formula: a layer keeps, for P patches of width h: two norms' inputs and outputs 8*P*h, q, k, v and the context 8*P*h/tp,
-//   fc1 output and activation (g + 1)*2*P*f/tp, log-sum-exp 4*P*heads/tp, statistics; attention 4*h/tp*sum(P_span^2) FLOP,
-//   no mask, 2.5 times that backward; two all-reduces of [P, h] a layer and pass. Element-wise work is not fused: biases,
-//   rotary in fp32, GELU. Before it the host loops over images while the device idles: 1.5 ms an image, 0.75 us a patch,
-//   1.2 ms a sample, 2 ms a micro-batch.
-// Source: Megatron-Bridge models/qwen_vl/modelling_qwen3_vl (2026-03); host figures and rotary bytes: estimates that fit
-//   the published Qwen3-VL-235B steps (ranges 0.5..3.5, 0.5..1.4, 0.5..2.6 and 1..20 of the same units).
+// Computes: the vision tower of one micro-batch on a rank: all its layers in one list, each operation times
+//   its depth.
+// Formula: a layer keeps, for P patches of width h: two norms' inputs and outputs 8*P*h, q, k, v and the
+//   context 8*P*h/tp, fc1 output and activation (g + 1)*2*P*f/tp, log-sum-exp 4*P*heads/tp, statistics;
+//   attention 4*h/tp*sum(P_span^2) FLOP, no mask, 2.5 times that backward; two all-reduces of [P, h] a
+//   layer and pass. Element-wise work is not fused: biases, rotary in fp32, GELU. Before it the host loops
+//   over images while the device idles: 1.5 ms an image, 0.75 us a patch, 1.2 ms a sample, 2 ms a
+//   micro-batch.
+// Source: Megatron-Bridge models/qwen_vl/modelling_qwen3_vl (2026-03); host figures and rotary bytes:
+//   estimates that fit the published Qwen3-VL-235B steps (ranges 0.5..3.5, 0.5..1.4, 0.5..2.6 and 1..20 of
+//   the same units).
 // Valid when: tp divides the heads; every rank of a replica has the same images.
-// Ignores: graphs of the tower, selective recompute that switches on the tower's attention recompute whatever modules are
-//   named (free of memory with fused attention).
+// Ignores: graphs of the tower, selective recompute that switches on the tower's attention recompute
+//   whatever modules are named (free of memory with fused attention).
 // Checked by: tests/block/vision_test.cpp, tests/laws/param_counts_test.cpp
 #include <cstddef>
 
@@ -18,18 +21,20 @@
 namespace shardfit::block {
 namespace {
 
-constexpr double kBackwardAttention = 2.5;       ///< FLOP backward over forward: scores are made again
-constexpr double kLogSumExp = 4;                 ///< B a query and head
+constexpr double kBackwardAttention = 2.5;  ///< FLOP backward over forward: scores are made again
+constexpr double kLogSumExp = 4;            ///< B a query and head
 constexpr double kQkv = 3;
-// Bytes of one element of q or k that the fp32 rotary moves (counted: cast, rotate half, two products, sum, cast back,
-// partly fused; sum of a layer 150 kB a patch at width 1152, estimated from step times).
+// Bytes of one element of q or k that the fp32 rotary moves (counted: cast, rotate half, two products, sum,
+// cast back, partly fused; sum of a layer 150 kB a patch at width 1152, estimated from step times).
 constexpr double kRotaryForward = 32, kRotaryBackward = 48;
-constexpr double kResidualForward = 3, kResidualBackward = 3;   ///< tensors moved by a residual add
-constexpr double kPositionForward = 7, kPositionBackward = 5;   ///< tensors moved: four weighted table rows, add
+constexpr double kResidualForward = 3, kResidualBackward = 3;  ///< tensors moved by a residual add
+constexpr double kPositionForward = 7,
+                 kPositionBackward = 5;  ///< tensors moved: four weighted table rows, add
 
 // Host (kind: estimate, fitted to published steps of one model).
 constexpr double kImageMs = 1.5, kPatchMs = 0.75e-3, kSampleMs = 1.2, kMicroBatchMs = 2;
-// A tower layer in eager mode: 0.55 ms forward and 0.9 ms backward at 1.2 ms a module unit (ranges 0.3..0.75, 0.5..1.3).
+// A tower layer in eager mode: 0.55 ms forward and 0.9 ms backward at 1.2 ms a module unit (ranges 0.3..0.75,
+// 0.5..1.3).
 constexpr double kLayerForwardUnits = 0.31, kLayerForwardKernels = 25;
 constexpr double kLayerBackwardUnits = 0.48, kLayerBackwardKernels = 45;
 constexpr double kEdgeUnits = 0.2, kEdgeForwardKernels = 8, kEdgeBackwardKernels = 6;
@@ -49,14 +54,14 @@ Weight tower_weight(const char* name, std::int64_t rows, std::int64_t cols, cons
 
 Op prepare_op(const VisionLoad& load, const Shapes& s) {
   Op op = vision_op("vision_prepare", kView);
-  op.forward.host.serial_ms = kImageMs * load.images + kPatchMs * load.patches + kSampleMs * double(s.micro_batch) +
-                              kMicroBatchMs;
+  op.forward.host.serial_ms =
+      kImageMs * load.images + kPatchMs * load.patches + kSampleMs * double(s.micro_batch) + kMicroBatchMs;
   return op;
 }
 
 Op patch_embedding_op(const VisionSpec& v, const Shapes& s) {
   Op op = vision_op("patch_embedding", kView);
-  VisionLinear conv;   // a convolution whose stride is its kernel: a GEMM over flattened patches
+  VisionLinear conv;  // a convolution whose stride is its kernel: a GEMM over flattened patches
   conv.name = "patch_embedding";
   conv.out = v.hidden_size;
   conv.in = std::int64_t(v.in_channels) * v.temporal_patch_size * v.patch_size * v.patch_size;
@@ -64,13 +69,14 @@ Op patch_embedding_op(const VisionSpec& v, const Shapes& s) {
   conv.bias = v.patch_bias;
   conv.input_grad = false;
   add_vision_linear(op, conv, s);
-  op.weights.front().bf16_linear = false;   // no linear module
+  op.weights.front().bf16_linear = false;  // no linear module
   keep_linear_input(op, s, "pixels", double(s.tokens), double(conv.in));
   if (v.position_table_size > 0) {
     op.weights.push_back(tower_weight("position_embedding", v.position_table_size, v.hidden_size, s));
     const double tensor = double(s.tokens) * double(s.hidden) * s.e;
     add_memory(op.forward, "position_embedding", kPositionForward * tensor);
-    if (trains_base(s)) add_memory(op.backward, "position_embedding", kPositionBackward * tensor, Pass::wgrad);
+    if (trains_base(s))
+      add_memory(op.backward, "position_embedding", kPositionBackward * tensor, Pass::wgrad);
   }
   add_host(op.forward, kEdgeUnits, kEdgeForwardKernels);
   if (runs_backward(s)) add_host(op.backward, kEdgeUnits, kEdgeBackwardKernels);
@@ -115,7 +121,8 @@ void add_attention(Op& op, const VisionSpec& v, double squares, int layers, cons
   op.backward.kernels.insert(op.backward.kernels.end(), std::size_t(layers), kernel);
 }
 
-/// Attention of one layer without its kernel: lengths differ between layers, so kernels are listed one by one.
+/// Attention of one layer without its kernel: lengths differ between layers, so kernels are listed one by
+/// one.
 Op attention_op(const VisionSpec& v, const Shapes& s) {
   Op op = vision_op("vision_attention", kView);
   op.recomputed_by = {RecomputeModule::core_attn};
@@ -163,9 +170,11 @@ Op fc1_op(const VisionSpec& v, const Shapes& s) {
   add_input_gradient_reduction(op, v.hidden_size, s);
   if (!runs_backward(s)) return op;
   add_memory(op.backward, "vision_activation", (2 * inputs + 1) * s.e * elements, Pass::dgrad);
-  op.transients.push_back({"fc1_and_stream_gradient",
-                           tensor_bytes(elements, inputs, s.e) + tensor_bytes(double(s.tokens), double(s.hidden), s.e),
-                           Moment::backward, {}});
+  op.transients.push_back(
+      {"fc1_and_stream_gradient",
+       tensor_bytes(elements, inputs, s.e) + tensor_bytes(double(s.tokens), double(s.hidden), s.e),
+       Moment::backward,
+       {}});
   return op;
 }
 

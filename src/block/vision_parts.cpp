@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Computes: linears, norms and tensor-parallel traffic as the vision tower runs them.
-// Formula: bf16 GEMMs over all patches of the micro-batch; a bias is a pass of its own (read and write); all-reduces of
-//   [P, columns] over tp after a row-parallel linear and for the input gradient of a column-parallel one, exposed.
-// Source: Megatron-Bridge models/qwen_vl/modelling_qwen3_vl (tower config: no fp8, sequence parallelism off).
+// Formula: bf16 GEMMs over all patches of the micro-batch; a bias is a pass of its own (read and write);
+//   all-reduces of [P, columns] over tp after a row-parallel linear and for the input gradient of a
+//   column-parallel one, exposed.
+// Source: Megatron-Bridge models/qwen_vl/modelling_qwen3_vl (tower config: no fp8, sequence parallelism
+//   off).
 // Valid when: tp divides heads and widths (rounded up where it does not).
 // Ignores: adapters on the tower.
 // Checked by: tests/block/vision_test.cpp
@@ -13,7 +15,8 @@
 namespace shardfit::block {
 namespace {
 
-constexpr double kNormForward = 2, kNormBackward = 5;   ///< tensors moved: read, write; inputs, gradients, reductions
+constexpr double kNormForward = 2,
+                 kNormBackward = 5;  ///< tensors moved: read, write; inputs, gradients, reductions
 
 std::int64_t share(std::int64_t width, int tp) { return (width + tp - 1) / tp; }
 
@@ -71,7 +74,8 @@ void add_vision_linear(Op& op, const VisionLinear& l, const Shapes& s) {
   add_linear(op, linear, own);
   op.weights[weight].bf16_linear = true;
   if (l.bias) add_memory(op.forward, l.name, 2 * double(s.tokens) * double(linear.out) * s.e);
-  if (l.bias && trains_base(s)) add_memory(op.backward, l.name, double(s.tokens) * double(linear.out) * s.e, Pass::wgrad);
+  if (l.bias && trains_base(s))
+    add_memory(op.backward, l.name, double(s.tokens) * double(linear.out) * s.e, Pass::wgrad);
 }
 
 void add_vision_norm(Op& op, ParamGroup group, std::int64_t width, bool input_held, const Shapes& s) {

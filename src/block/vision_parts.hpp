@@ -6,10 +6,11 @@
 
 namespace shardfit::block {
 
-// Parts that the vision tower and its mergers share. Both run in bf16 on whole images: split over tp, no sequence or
-// context parallelism.
+// Parts that the vision tower and its mergers share. Both run in bf16 on whole images: split over tp, no
+// sequence or context parallelism.
 
-/// Shapes of a part of the tower of `rows` rows and `hidden` columns: no quantisation, no adapters, its own norm.
+/// Shapes of a part of the tower of `rows` rows and `hidden` columns: no quantisation, no adapters, its own
+/// norm.
 Shapes vision_shapes(const Shapes& shapes, double rows, std::int64_t hidden, NormKind norm);
 
 /// An operation that belongs to `view`.
@@ -18,18 +19,20 @@ Op vision_op(const char* name, View view);
 struct VisionLinear {
   const char* name = "";
   ParamGroup group = ParamGroup::vision_tower;
-  std::int64_t out = 0, in = 0;             ///< undivided
+  std::int64_t out = 0, in = 0;  ///< undivided
   Split split = Split::tensor;
   bool row_parallel = false, bias = false, input_grad = true;
 };
 
-/// Adds a bf16 linear with the pass over its bias. Its weight is never quantised but has a placeholder gradient.
+/// Adds a bf16 linear with the pass over its bias. Its weight is never quantised but has a placeholder
+/// gradient.
 void add_vision_linear(Op& op, const VisionLinear& linear, const Shapes& shapes);
 
 /// Adds a norm of [rows, width]: weights in `group`, kept input (if `input_held`), statistics and output.
 void add_vision_norm(Op& op, ParamGroup group, std::int64_t width, bool input_held, const Shapes& shapes);
 
-/// Adds the all-reduces over tp after a row-parallel linear forward and before a column-parallel one backward.
+/// Adds the all-reduces over tp after a row-parallel linear forward and before a column-parallel one
+/// backward.
 void add_output_reduction(Op& op, double columns, const Shapes& shapes);
 void add_input_gradient_reduction(Op& op, double columns, const Shapes& shapes);
 

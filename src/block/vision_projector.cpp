@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Computes: the mergers from the tower to the decoder, and what the decoder does to take visual tokens in.
-// Formula: a merger norms patches, joins merge_size^2 of them and runs two linears (or a convolution and a gated MLP, or a
-//   pooled linear); one more for each DeepStack level. The embedding of the whole sequence is cloned, transposed twice,
-//   overwritten at visual positions and split again: 4 tensors of [s*b, h] at once; under tp it is gathered whole. Each
-//   DeepStack level clones the stream and adds to it at visual positions.
-// Source: Megatron-Bridge models/qwen_vl/modelling_qwen3_vl, transformers glm4v and gemma3 (merger structure).
-// Valid when: the projector is on the first stage with the decoder layers that DeepStack adds to.
+// Formula: a merger norms patches, joins merge_size^2 of them and runs two linears (or a convolution and a
+//   gated MLP, or a pooled linear); one more for each DeepStack level. The embedding of the whole sequence
+//   is cloned, transposed twice, overwritten at visual positions and split again: 4 tensors of [s*b, h] at
+//   once; under tp it is gathered whole. Each DeepStack level clones the stream and adds to it at visual
+//   positions.
+// Source: Megatron-Bridge models/qwen_vl/modelling_qwen3_vl, transformers glm4v and gemma3 (merger
+//   structure). Valid when: the projector is on the first stage with the decoder layers that DeepStack adds
+//   to.
 // Ignores: the attention-mask and position work of the host (in the encoder's serial part).
 // Checked by: tests/block/vision_test.cpp, tests/laws/param_counts_test.cpp
 #include "block/vision_parts.hpp"
@@ -13,12 +15,14 @@
 namespace shardfit::block {
 namespace {
 
-constexpr double kInsertForward = 8, kInsertBackward = 4;   ///< whole-sequence tensors moved (counted: clone, transposes)
-constexpr double kInsertAlive = 4;                          ///< whole-sequence tensors alive at once
-constexpr double kCloneTensors = 2, kAddTensors = 3;        ///< moved by a clone; by an indexed add
+constexpr double kInsertForward = 8,
+                 kInsertBackward = 4;  ///< whole-sequence tensors moved (counted: clone, transposes)
+constexpr double kInsertAlive = 4;     ///< whole-sequence tensors alive at once
+constexpr double kCloneTensors = 2, kAddTensors = 3;  ///< moved by a clone; by an indexed add
 
 // Host work of one merger, of the insertion and of one DeepStack addition (kind: assumed).
-constexpr double kMergerForwardUnits = 0.3, kMergerForwardKernels = 8, kMergerBackwardUnits = 0.4, kMergerBackwardKernels = 14;
+constexpr double kMergerForwardUnits = 0.3, kMergerForwardKernels = 8, kMergerBackwardUnits = 0.4,
+                 kMergerBackwardKernels = 14;
 constexpr double kInsertUnits = 0.15, kInsertKernels = 10, kAddUnits = 0.05, kAddKernels = 4;
 
 constexpr View kView = View::vision_projector;
@@ -27,15 +31,16 @@ struct Merger {
   const VisionSpec* vision;
   const MergerSpec* spec;
   ParamGroup group;
-  const Shapes* shapes;         ///< of the decoder
+  const Shapes* shapes;  ///< of the decoder
   const VisionLoad* load;
-  bool holds_input;             ///< nobody else keeps the tower's output
+  bool holds_input;  ///< nobody else keeps the tower's output
 };
 
 void add_activation(Op& op, double rows, double columns, int inputs, const Shapes& s) {
   keep(op, s, "fc1_out", tensor_bytes(rows, columns * inputs, s.e));
   add_memory(op.forward, "merger_activation", (inputs + 1) * s.e * rows * columns);
-  if (runs_backward(s)) add_memory(op.backward, "merger_activation", (2 * inputs + 1) * s.e * rows * columns, Pass::dgrad);
+  if (runs_backward(s))
+    add_memory(op.backward, "merger_activation", (2 * inputs + 1) * s.e * rows * columns, Pass::dgrad);
   keep_linear_input(op, s, "activation_out", rows, columns);
 }
 
@@ -60,7 +65,9 @@ void add_two_linears(Op& op, const Merger& m, std::int64_t in, bool gated, bool 
   if (input_grad) add_input_gradient_reduction(op, double(in), s);
 }
 
-NormKind merger_norm(const MergerSpec& spec) { return spec.layernorm ? NormKind::layernorm : NormKind::rmsnorm; }
+NormKind merger_norm(const MergerSpec& spec) {
+  return spec.layernorm ? NormKind::layernorm : NormKind::rmsnorm;
+}
 
 std::int64_t joined_width(const Merger& m) {
   return std::int64_t(m.vision->hidden_size) * m.spec->merge_size * m.spec->merge_size;
@@ -83,7 +90,7 @@ void add_mlp_merger(Op& op, const Merger& m) {
 void add_conv_merger(Op& op, const Merger& m) {
   const std::int64_t out = m.spec->out_hidden_size;
   const Shapes s = merger_shapes(m, m.load->tokens, out, NormKind::layernorm);
-  VisionLinear l;   // a convolution over merge_size^2 patches
+  VisionLinear l;  // a convolution over merge_size^2 patches
   l.name = "merger_downsample";
   l.group = m.group;
   l.out = out;
@@ -93,7 +100,7 @@ void add_conv_merger(Op& op, const Merger& m) {
   l.input_grad = s.needs_input_grad;
   const std::size_t conv = op.weights.size();
   add_vision_linear(op, l, s);
-  op.weights[conv].bf16_linear = false;   // no linear module
+  op.weights[conv].bf16_linear = false;  // no linear module
   if (m.holds_input) keep_linear_input(op, s, "downsample_in", double(s.tokens), double(l.in));
   l.name = "merger_projection";
   l.in = out;
@@ -109,7 +116,8 @@ void add_pooled_merger(Op& op, const Merger& m) {
   const Shapes s = merger_shapes(m, m.load->tokens, m.vision->hidden_size, merger_norm(*m.spec));
   add_memory(op.forward, "merger_pool", (m.load->patches + m.load->tokens) * m.vision->hidden_size * s.e);
   if (s.needs_input_grad)
-    add_memory(op.backward, "merger_pool", (m.load->patches + m.load->tokens) * m.vision->hidden_size * s.e, Pass::dgrad);
+    add_memory(op.backward, "merger_pool", (m.load->patches + m.load->tokens) * m.vision->hidden_size * s.e,
+               Pass::dgrad);
   if (m.spec->has_norm) add_vision_norm(op, m.group, m.vision->hidden_size, true, s);
   VisionLinear l;
   l.name = "merger_projection";
@@ -124,9 +132,15 @@ void add_pooled_merger(Op& op, const Merger& m) {
 Op merger_op(const char* name, const Merger& m) {
   Op op = vision_op(name, kView);
   switch (m.spec->kind) {
-    case MergerSpec::Kind::mlp: add_mlp_merger(op, m); break;
-    case MergerSpec::Kind::conv_gated_mlp: add_conv_merger(op, m); break;
-    case MergerSpec::Kind::avg_pool_linear: add_pooled_merger(op, m); break;
+    case MergerSpec::Kind::mlp:
+      add_mlp_merger(op, m);
+      break;
+    case MergerSpec::Kind::conv_gated_mlp:
+      add_conv_merger(op, m);
+      break;
+    case MergerSpec::Kind::avg_pool_linear:
+      add_pooled_merger(op, m);
+      break;
   }
   add_host(op.forward, kMergerForwardUnits, kMergerForwardKernels);
   if (runs_backward(vision_shapes(*m.shapes, 0, 0, m.shapes->norm)))
@@ -142,7 +156,7 @@ Op insert_op(const Shapes& s, const VisionLoad& load) {
   add_memory(op.forward, "vision_insert", kInsertForward * whole + 2 * visual);
   add_host(op.forward, kInsertUnits, kInsertKernels);
   op.transients.push_back({"whole_embedding", tensor_bytes(whole, kInsertAlive, 1), Moment::forward, {}});
-  if (s.tp > 1) {   // an all-reduced embedding instead of a reduce-scattered one: one gather more
+  if (s.tp > 1) {  // an all-reduced embedding instead of a reduce-scattered one: one gather more
     Traffic gather;
     gather.name = "whole_embedding";
     gather.kind = CollectiveKind::all_gather;
@@ -163,7 +177,8 @@ Op deepstack_add_op(const Shapes& s, const VisionLoad& load, double levels) {
   add_memory(op.forward, "deepstack_add", levels * (kCloneTensors * stream + kAddTensors * visual));
   add_host(op.forward, levels * kAddUnits, levels * kAddKernels);
   if (!runs_backward(s)) return op;
-  add_memory(op.backward, "deepstack_add", levels * (kCloneTensors * stream + kAddTensors * visual), Pass::dgrad);
+  add_memory(op.backward, "deepstack_add", levels * (kCloneTensors * stream + kAddTensors * visual),
+             Pass::dgrad);
   add_host(op.backward, levels * kAddUnits, levels * kAddKernels);
   return op;
 }
@@ -176,7 +191,8 @@ OpList vision_projector(const VisionSpec& v, const Shapes& s, const VisionLoad& 
   if (v.deepstack) {
     merger.spec = &v.deepstack->merger;
     merger.group = ParamGroup::deepstack_mergers;
-    merger.holds_input = !s.needs_input_grad;   // a tower that trains keeps the same tensor as its next layer's input
+    merger.holds_input =
+        !s.needs_input_grad;  // a tower that trains keeps the same tensor as its next layer's input
     for (std::size_t i = 0; i < v.deepstack->vision_layer_indexes.size(); ++i)
       ops.push_back(merger_op("deepstack_merger", merger));
     ops.push_back(deepstack_add_op(s, load, double(v.deepstack->decoder_layer_indexes.size())));

@@ -36,7 +36,8 @@ std::int64_t transient(const OpList& ops, Moment moment) {
 }  // namespace
 
 TEST_CASE("a gated MLP keeps its fc1 output and its activation") {
-  // Llama-70B, 4096 tokens: fc1 out 4096*57344*2 B = 448 MiB, activation half of it (measured on SimuMax B200 runs).
+  // Llama-70B, 4096 tokens: fc1 out 4096*57344*2 B = 448 MiB, activation half of it (measured on SimuMax B200
+  // runs).
   const OpList ops = mlp(llama_70b(), shapes_of(8192, 4096));
   CHECK(saved_bytes(ops, "fc1_out") == 448 * kMiB);
   CHECK(saved_bytes(ops, "activation_out") == 224 * kMiB);

@@ -37,9 +37,11 @@ double calls(const OpList& ops) {
 TEST_CASE("bytes a logit: 6 plain, 10 with the native fused loss, 2 with Transformer Engine's") {
   const std::int64_t logits = 4096 * kVocab;
   CHECK(loss_bytes(head(TextSpec{}, shapes(CrossEntropy::unfused), true), Moment::forward) == 6 * logits);
-  CHECK(loss_bytes(head(TextSpec{}, shapes(CrossEntropy::native_fused), true), Moment::forward) == 10 * logits);
+  CHECK(loss_bytes(head(TextSpec{}, shapes(CrossEntropy::native_fused), true), Moment::forward) ==
+        10 * logits);
   CHECK(loss_bytes(head(TextSpec{}, shapes(CrossEntropy::te_fused), true), Moment::forward) == 2 * logits);
-  CHECK(loss_bytes(head(TextSpec{}, shapes(CrossEntropy::te_fused, 4), true), Moment::forward) == 2 * logits / 4);
+  CHECK(loss_bytes(head(TextSpec{}, shapes(CrossEntropy::te_fused, 4), true), Moment::forward) ==
+        2 * logits / 4);
   Shapes fp32 = shapes(CrossEntropy::unfused);
   fp32.precision = Precision::fp32;
   fp32.e = 4;
@@ -50,7 +52,7 @@ TEST_CASE("a chunked loss never holds the logits") {
   Shapes s = shapes(CrossEntropy::native_fused);
   s.chunked_cross_entropy = true;
   const OpList ops = head(TextSpec{}, s, true);
-  CHECK(loss_bytes(ops, Moment::forward) == 4096LL * 2 * 43 * 4);   // ceil(131072 / 3072) = 43 partials
+  CHECK(loss_bytes(ops, Moment::forward) == 4096LL * 2 * 43 * 4);  // ceil(131072 / 3072) = 43 partials
   CHECK(loss_bytes(ops, Moment::backward) == 4096LL * 3072 * 2 + 4096LL * 4096 * 4 + kVocab * 4096 * 2);
   // and makes the logits again: backward runs three GEMMs of the forward's size.
   CHECK(gemm_flops(ops, Pass::dgrad) == 2 * gemm_flops(ops, Pass::forward));

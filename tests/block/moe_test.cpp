@@ -99,7 +99,8 @@ TEST_CASE("recompute modules drop what they run again") {
   CHECK(dropped_bytes(ops, RecomputeModule::shared_experts) == 48 * kMiB);
   for (const Op& op : ops) CHECK(op.recomputed_by.contains(RecomputeModule::moe));
   for (const Op& op : ops)
-    CHECK(op.recomputed_by.contains(RecomputeModule::moe_act) == (std::string_view(op.name) == "expert_activation"));
+    CHECK(op.recomputed_by.contains(RecomputeModule::moe_act) ==
+          (std::string_view(op.name) == "expert_activation"));
 }
 
 TEST_CASE("expert activations that do not take the routing weight are kept twice") {
@@ -107,7 +108,7 @@ TEST_CASE("expert activations that do not take the routing weight are kept twice
   spec.gated = false;
   spec.activation = "gelu";
   CHECK(saved_bytes(moe(spec, on_ep(8)), "expert_activation_unweighted") == 128 * kMiB);
-  spec.activation = "relu2";   // a fused kernel squares and weighs at once
+  spec.activation = "relu2";  // a fused kernel squares and weighs at once
   CHECK(saved_bytes(moe(spec, on_ep(8)), "expert_activation_unweighted") == -1);
 }
 
@@ -129,7 +130,8 @@ TEST_CASE("rows follow tokens, top-k and expert tensor parallelism; widths shrin
   CHECK(traffic_bytes(ops, Group::etp, CollectiveKind::all_gather, true) == rows);
 }
 
-TEST_CASE("imbalance reaches kernels and traffic, but kept bytes stay at balance and say which of them grow") {
+TEST_CASE(
+    "imbalance reaches kernels and traffic, but kept bytes stay at balance and say which of them grow") {
   Shapes s = on_ep(8);
   const OpList balanced = moe(deepseek_v3(), s);
   s.expert_load = 1.25;
@@ -191,7 +193,8 @@ TEST_CASE("dispatchers move tokens their own way") {
   s.dispatcher = Dispatcher::allgather;
   const OpList gathered = moe(deepseek_v3(), s);
   CHECK(traffic_bytes(gathered, Group::tp_ep, CollectiveKind::all_gather, false) == 4096.0 * 64 * 7168 * 2);
-  CHECK(traffic_bytes(gathered, Group::tp_ep, CollectiveKind::reduce_scatter, false) == 4096.0 * 64 * 7168 * 2);
+  CHECK(traffic_bytes(gathered, Group::tp_ep, CollectiveKind::reduce_scatter, false) ==
+        4096.0 * 64 * 7168 * 2);
 }
 
 TEST_CASE("one rank for all experts sends nothing") {
@@ -200,7 +203,8 @@ TEST_CASE("one rank for all experts sends nothing") {
   CHECK(moved_bytes(ops, KernelKind::permute, false) == 8.0 * 4096 * 8 * 7168);
 }
 
-TEST_CASE("permutation moves eight bytes an element of rows sent and received; the libraries fuse most of it") {
+TEST_CASE(
+    "permutation moves eight bytes an element of rows sent and received; the libraries fuse most of it") {
   Shapes s = on_ep(8);
   CHECK(moved_bytes(moe(deepseek_v3(), s), KernelKind::permute, false) == 8.0 * 2 * 32768 * 7168);
   s.dispatcher = Dispatcher::hybridep;
@@ -238,7 +242,8 @@ TEST_CASE("fp8 experts keep quantised inputs and cast them; the fused MLP has no
 }
 
 TEST_CASE("an eager layer launches with its local experts") {
-  // 0.35 router + 0.2 preprocess + 0.4 dispatch and combine + 0.5 experts + 0.35 shared; 12 + 6 + 22 + (8 + 2*32) + 10.
+  // 0.35 router + 0.2 preprocess + 0.4 dispatch and combine + 0.5 experts + 0.35 shared; 12 + 6 + 22 + (8 +
+  // 2*32) + 10.
   const HostWork work = host_work(moe(deepseek_v3(), on_ep(8)), false);
   CHECK(work.units == doctest::Approx(1.8));
   CHECK(work.kernels == doctest::Approx(122));

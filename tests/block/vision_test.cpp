@@ -38,7 +38,9 @@ double serial_ms(const OpList& ops) {
   return sum;
 }
 
-double attention_flops_of(const OpList& ops, Pass pass) { return kernel_flops(ops, KernelKind::attention, pass); }
+double attention_flops_of(const OpList& ops, Pass pass) {
+  return kernel_flops(ops, KernelKind::attention, pass);
+}
 
 }  // namespace
 
@@ -51,8 +53,8 @@ TEST_CASE("published parts of Qwen3-VL-235B") {
 }
 
 TEST_CASE("the tower keeps about 4 MB a visual token") {
-  // A layer and patch: 16*1152 + 4*4304 B, 64 B of log-sum-exp, 16 B of statistics; 27 layers, 4 patches a token, and
-  // the flattened pixels once. With the mergers the estimate behind published VLM runs is 4.0 MB.
+  // A layer and patch: 16*1152 + 4*4304 B, 64 B of log-sum-exp, 16 B of statistics; 27 layers, 4 patches a
+  // token, and the flattened pixels once. With the mergers the estimate behind published VLM runs is 4.0 MB.
   const Shapes s = shapes_of(4096, 4096);
   const OpList ops = vision_encoder(qwen3_vl(), s, kImage);
   const std::int64_t layer = 16 * 1152 + 4 * 4304 + 16 * 4 + 2 * 8;
@@ -78,14 +80,15 @@ TEST_CASE("forward work of a layer and patch: 30.45 MFLOP of GEMM, about 150 kB 
   const double embedding = 2.0 * 3200 * 1152 * 1536;
   CHECK((gemm_flops(ops, Pass::forward) - embedding) / (27 * 3200) == doctest::Approx(30.45e6).epsilon(1e-3));
   CHECK(attention_flops_of(ops, Pass::forward) == doctest::Approx(27 * 4 * 1152 * 3200.0 * 3200));
-  CHECK(attention_flops_of(ops, Pass::dgrad) == doctest::Approx(2.5 * attention_flops_of(ops, Pass::forward)));
+  CHECK(attention_flops_of(ops, Pass::dgrad) ==
+        doctest::Approx(2.5 * attention_flops_of(ops, Pass::forward)));
   CHECK(moved_bytes(ops, KernelKind::memory, false) / (27 * 3200) == doctest::Approx(150e3).epsilon(0.05));
 }
 
 TEST_CASE("windows cut attention in all but the full layers") {
   VisionSpec v = qwen3_vl();
   const Shapes s = shapes_of(4096, 4096);
-  v.attention_window = 128;   // 8 x 8 patches of 16 pixels
+  v.attention_window = 128;  // 8 x 8 patches of 16 pixels
   v.full_attention_layers = {8, 17, 26};
   CHECK(attention_flops_of(vision_encoder(v, s, kImage), Pass::forward) ==
         doctest::Approx(4 * 1152 * 3200.0 * (3 * 3200.0 + 24 * 64)));
@@ -122,7 +125,7 @@ TEST_CASE("a frozen tower runs forward only; its merger can train alone") {
   s.train_weights = true;
   const OpList merger = vision_projector(qwen3_vl(), s, kImage);
   CHECK(gemm_flops(merger, Pass::wgrad) == doctest::Approx(gemm_flops(merger, Pass::forward)));
-  CHECK(saved_bytes(merger, "norm_in") == 4 * 3200LL * 1152 * 2);   // no tower keeps the DeepStack inputs
+  CHECK(saved_bytes(merger, "norm_in") == 4 * 3200LL * 1152 * 2);  // no tower keeps the DeepStack inputs
 }
 
 TEST_CASE("the tower stays in bf16 and takes no sequence or context parallelism") {
