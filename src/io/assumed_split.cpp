@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "io/assumed_split.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <string>
-
-#include <fmt/format.h>
 
 #include "io/model_kinds.hpp"
 #include "shardfit/spec/model_dims.hpp"
@@ -33,9 +33,11 @@ std::optional<PipelineSplit> near_even(int layers, int chunks, int mtp) {
 
 }  // namespace
 
-std::optional<PipelineSplit> assumed_split(const ModelSpec& model, const TrainingSpec& training, const Layout& layout) {
+std::optional<PipelineSplit> assumed_split(const ModelSpec& model, const TrainingSpec& training,
+                                           const Layout& layout) {
   const PipelineSplit& stated = layout.split;
-  if (layout.pp == 1) return stated.kind == SplitKind::first_last ? std::optional(PipelineSplit{}) : std::nullopt;
+  if (layout.pp == 1)
+    return stated.kind == SplitKind::first_last ? std::optional(PipelineSplit{}) : std::nullopt;
   const int mtp = mtp_depth(model.text, training);
   if (stated.kind == SplitKind::layout_string && mtp == 0 && stated.text.find('m') != std::string::npos) {
     std::string text = stated.text;

@@ -11,13 +11,13 @@ namespace shardfit::io {
 namespace {
 
 // Bounds of "all". Each is wider than any published recipe; a scenario that wants more lists its values.
-constexpr int kLeastRowTokens = 1024;    ///< below this a rank's slice is launch-bound
+constexpr int kLeastRowTokens = 1024;  ///< below this a rank's slice is launch-bound
 constexpr int kMostChunks = 12;
 constexpr int kMostExpertTp = 8;
 constexpr int kMostMicroBatch = 16;
 constexpr int kMostInstances = 8;
-constexpr int kMostStageCut = 2;         ///< layers by which "all" lightens the first or last stage
-constexpr int kBlockLayerCounts[] = {1, 2, 4, 8, 16};   ///< layers a chunk, recompute method block
+constexpr int kMostStageCut = 2;  ///< layers by which "all" lightens the first or last stage
+constexpr int kBlockLayerCounts[] = {1, 2, 4, 8, 16};  ///< layers a chunk, recompute method block
 
 std::vector<int> divisors(int n, int most) {
   std::vector<int> found;
@@ -50,13 +50,14 @@ PipelineSplit first_last(int first, int last) {
   return s;
 }
 
-/// Splits of `layers` over pp stages whose middle stages hold n each and whose ends hold up to kMostStageCut fewer.
+/// Splits of `layers` over pp stages whose middle stages hold n each and whose ends hold up to kMostStageCut
+/// fewer.
 void add_end_cuts(std::vector<PipelineSplit>& splits, int layers, int pp) {
   for (int a = 0; a <= kMostStageCut; ++a)
     for (int b = 0; b <= kMostStageCut; ++b) {
       if ((a == 0 && b == 0) || (layers + a + b) % pp != 0) continue;
       const int n = (layers + a + b) / pp;
-      const bool uniform = pp == 2 && a == b;   // no middle stage to differ from
+      const bool uniform = pp == 2 && a == b;  // no middle stage to differ from
       if (n - a < 1 || n - b < 1 || uniform) continue;
       const PipelineSplit split = first_last(n - a, n - b);
       if (std::find(splits.begin(), splits.end(), split) == splits.end()) splits.push_back(split);
@@ -64,7 +65,7 @@ void add_end_cuts(std::vector<PipelineSplit>& splits, int layers, int pp) {
 }
 
 bool chunks_divide(int layers, int pp, int vpp) {
-  for (int pad = 0; pad <= 2; ++pad)   // the accounting flags add up to two pseudo layers
+  for (int pad = 0; pad <= 2; ++pad)  // the accounting flags add up to two pseudo layers
     if ((layers + pad) % (pp * vpp) == 0) return true;
   std::vector<PipelineSplit> splits;
   add_end_cuts(splits, layers, pp);
@@ -122,7 +123,8 @@ std::vector<int> all_pp(const Job& job) { return divisors(job.gpus, layers_of(jo
 std::vector<int> all_vpp(const Job& job, const std::vector<int>& pp) {
   std::vector<int> found;
   for (int vpp = 1; vpp <= kMostChunks; ++vpp)
-    if (vpp == 1 || std::any_of(pp.begin(), pp.end(), [&](int p) { return p > 1 && chunks_divide(layers_of(job), p, vpp); }))
+    if (vpp == 1 || std::any_of(pp.begin(), pp.end(),
+                                [&](int p) { return p > 1 && chunks_divide(layers_of(job), p, vpp); }))
       found.push_back(vpp);
   return found;
 }
@@ -174,7 +176,8 @@ std::vector<PipelineSplit> all_splits(const Job& job, const std::vector<int>& pp
   std::vector<PipelineSplit> splits{PipelineSplit{}};
   for (int p : pp)
     if (p > 1) add_end_cuts(splits, layers_of(job), p);
-  for (const auto& [embedding, loss] : {std::pair{true, false}, std::pair{false, true}, std::pair{true, true}}) {
+  for (const auto& [embedding, loss] :
+       {std::pair{true, false}, std::pair{false, true}, std::pair{true, true}}) {
     const int padded = layers_of(job) + int(embedding) + int(loss);
     if (!std::any_of(pp.begin(), pp.end(), [&](int p) { return p > 1 && padded % p == 0; })) continue;
     PipelineSplit s;

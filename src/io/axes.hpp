@@ -7,8 +7,9 @@
 
 namespace shardfit::io {
 
-/// What "all" means for each search axis, written out for one job. Values that no layout of the job could use are left
-/// out; which combinations are valid is for the layout rules to say. Each list is in ascending order of effect.
+/// What "all" means for each search axis, written out for one job. Values that no layout of the job could use
+/// are left out; which combinations are valid is for the layout rules to say. Each list is in ascending order
+/// of effect.
 
 /// Divisors of the GPU count that divide every attention head count and stay inside one NVLink domain.
 std::vector<int> all_tp(const Job& job);
@@ -24,7 +25,8 @@ std::vector<int> all_ep(const Job& job);
 std::vector<int> all_etp(const Job& job);
 /// Powers of two up to kMostMicroBatch that divide the global batch.
 std::vector<int> all_micro_batch_sizes(const Job& job);
-/// No recompute; each set of the selective modules that the model has, without aliases; full, uniform and block.
+/// No recompute; each set of the selective modules that the model has, without aliases; full, uniform and
+/// block.
 std::vector<Recompute> all_recompute(const Job& job);
 /// What the framework can shard.
 std::vector<Sharding> all_sharding(const Job& job);

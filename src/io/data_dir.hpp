@@ -11,8 +11,8 @@ namespace shardfit::io {
 /// Names of the .json files of one folder of the data directory, sorted.
 std::vector<std::string> list_folder(const std::string& folder);
 
-/// The file that a name means: a path as it is, else folder/name.json of the data directory. `asked` is where the name
-/// stands, for the error with the nearest known name.
+/// The file that a name means: a path as it is, else folder/name.json of the data directory. `asked` is where
+/// the name stands, for the error with the nearest known name.
 std::string find_data(const std::string& folder, const std::string& name, const Place& asked);
 
 }  // namespace shardfit::io

@@ -9,11 +9,13 @@
 
 namespace shardfit::io {
 
-/// The folder that holds models/, hardware/, stacks/ and scenarios/: $SHARDFIT_DATA_DIR, else the program's own folder or
+/// The folder that holds models/, hardware/, stacks/ and scenarios/: $SHARDFIT_DATA_DIR, else the program's
+/// own folder or
 /// ../share/shardfit beside it, else the source tree it was built from.
 std::string data_dir();
 
-/// A model by name (or alias) of models/, or from a path that ends in .json. Throws InputError, as all loaders do.
+/// A model by name (or alias) of models/, or from a path that ends in .json. Throws InputError, as all
+/// loaders do.
 ModelSpec load_model(const std::string& name_or_path);
 
 /// A cluster by its name in hardware/ ("gb200-nvl72"), or from a path.
@@ -25,8 +27,8 @@ StackProfile load_stack(const std::string& name_or_path);
 /// The shared coefficients of the step-time model: hardware/step-time.json.
 TimeCoefficients load_coefficients();
 
-/// A scenario file: README's "scenario format". What the file leaves out follows its stack's entry point, and is listed
-/// in `Scenario::assumptions`. A name without a slash that is no file is looked up in scenarios/.
+/// A scenario file: README's "scenario format". What the file leaves out follows its stack's entry point, and
+/// is listed in `Scenario::assumptions`. A name without a slash that is no file is looked up in scenarios/.
 Scenario load_scenario(const std::string& path);
 
 /// The same, from text; `file` is what errors call it.
@@ -37,7 +39,8 @@ std::vector<std::string> list_hardware();
 std::vector<std::string> list_stacks();
 std::vector<std::string> list_scenarios();
 
-/// Measured runs, one a row. Only a file that is no list of objects throws; a row that cannot be read says why.
+/// Measured runs, one a row. Only a file that is no list of objects throws; a row that cannot be read says
+/// why.
 std::vector<validation::MeasuredRun> load_measured(const std::string& path);
 
 /// Pairs of measured runs. Throws on a row that cannot be read.

@@ -33,7 +33,8 @@ std::string profile_of(const Json& run) {
   const std::string source = text_of(run, "source"), grade = text_of(run, "perf_grade");
   if (framework == "torch_fsdp2" || framework == "other") return "torch-fsdp2";
   if (mentions(software, "ms-swift")) return "ms-swift";
-  if (mentions(source, "Megatron-LM functional test") || mentions(source, "SimuMax")) return "megatron-lm-2026-08";
+  if (mentions(source, "Megatron-LM functional test") || mentions(source, "SimuMax"))
+    return "megatron-lm-2026-08";
   for (const char* direct : {"Megatron-LM", "slime", "Megatron-Core MoE ModelZoo", "NeMo-Aligner"})
     if (mentions(software, direct)) return "megatron-lm-2026-08";
   if (grade == "tuned" || grade == "measured_ab" || grade == "recipe") return "megatron-bridge-perf";
@@ -48,7 +49,8 @@ void apply_software(Json& run) {
     if (mentions(software, "HybridEP")) run["layout"]["dispatcher"] = "hybridep";
     if (mentions(software, "DeepEP")) run["layout"]["dispatcher"] = "deepep";
   }
-  if (mentions(software, "chunked NLL") || mentions(software, "fused linear CE")) run["stack"]["chunked_cross_entropy"] = true;
+  if (mentions(software, "chunked NLL") || mentions(software, "fused linear CE"))
+    run["stack"]["chunked_cross_entropy"] = true;
 }
 
 /// Takes what has no form in the specs out of a run, and says what it was.
@@ -56,13 +58,13 @@ std::vector<std::string> take_unsupported(Json& run) {
   std::vector<std::string> reasons;
   if (!run.contains("layout") || !run["layout"].is_object()) return reasons;
   Json& layout = run["layout"];
-  if (layout.contains("offload") && layout["offload"].is_object() && layout["offload"].contains("activation") &&
-      layout["offload"]["activation"].is_string()) {
+  if (layout.contains("offload") && layout["offload"].is_object() &&
+      layout["offload"].contains("activation") && layout["offload"]["activation"].is_string()) {
     reasons.push_back("activation offload is given in words: " + text_of(layout["offload"], "activation"));
     layout["offload"].erase("activation");
   }
-  if (layout.contains("recompute") && layout["recompute"].is_object() && layout["recompute"].contains("modules") &&
-      layout["recompute"]["modules"].is_array()) {
+  if (layout.contains("recompute") && layout["recompute"].is_object() &&
+      layout["recompute"].contains("modules") && layout["recompute"]["modules"].is_array()) {
     Json& modules = layout["recompute"]["modules"];
     const auto mhc = std::find(modules.begin(), modules.end(), Json("mhc"));
     if (mhc != modules.end()) {
@@ -77,7 +79,8 @@ void read_quantities(const Json& measured, MeasuredRun& run) {
   for (const auto& item : measured.items()) {
     const Json& v = item.value();
     if (v.is_number() && !v.is_boolean()) run.quantities[item.key()] = v.get<double>();
-    if (v.is_array() && !v.empty() && std::all_of(v.begin(), v.end(), [](const Json& x) { return x.is_number(); }))
+    if (v.is_array() && !v.empty() &&
+        std::all_of(v.begin(), v.end(), [](const Json& x) { return x.is_number(); }))
       run.by_rank[item.key()] = v.get<std::vector<double>>();
   }
   run.each_rank = text_of(measured, "rank") == "each";
@@ -85,8 +88,10 @@ void read_quantities(const Json& measured, MeasuredRun& run) {
   const bool oom = measured.value("oom", Json()) == true || text_of(measured, "outcome") == "OOM";
   const bool ran = measured.value("fits", Json()) == true || text_of(measured, "outcome") == "fits" ||
                    !run.quantities.empty() || !run.by_rank.empty();
-  if (oom) run.oom = true;
-  else if (ran) run.oom = false;
+  if (oom)
+    run.oom = true;
+  else if (ran)
+    run.oom = false;
 }
 
 /// Megatron-Bridge pads packed rows for expert parallelism too since this day.
@@ -94,7 +99,7 @@ constexpr const char* kVisionPadsSince = "2026-04-13";
 
 /// The profile as it was on the day of the run: the layout rules and the tower's padding go by its date.
 StackProfile dated(StackProfile stack, const std::string& date) {
-  constexpr std::size_t kDayLength = 10;   // YYYY-MM-DD; rougher dates say too little
+  constexpr std::size_t kDayLength = 10;  // YYYY-MM-DD; rougher dates say too little
   if (date.size() != kDayLength) return stack;
   stack.date = date;
   if (date < kVisionPadsSince) stack.vision_pads_when_ep = false;
@@ -157,8 +162,10 @@ MeasuredEffect read_effect(const Value& value) {
   e.change = o.get("change", "");
   e.quantity = o.get("quantity", "step_time_per_token");
   const Value measured = o.at("measured");
-  if (measured.is_text()) e.outcome = measured.as_text();
-  else e.measured = measured.as_number(std::numeric_limits<double>::lowest());
+  if (measured.is_text())
+    e.outcome = measured.as_text();
+  else
+    e.measured = measured.as_number(std::numeric_limits<double>::lowest());
   e.unit = o.get("unit", "");
   e.noise = o.get("noise", 0.0, 0.0);
   e.clean = o.get("clean", false);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "io/read_layout.hpp"
 
-#include <algorithm>
-
 #include <fmt/format.h>
+
+#include <algorithm>
 
 #include "io/model_kinds.hpp"
 #include "shardfit/layout/stage_plan.hpp"
@@ -42,8 +42,8 @@ Recompute read_recompute_text(const Value& value) {
   return r;
 }
 
-/// What "capture the whole layer" is for a model: Megatron's empty scope list. Routed experts stay outside it unless
-/// their shapes are fixed, so the scope that recipes use for them is taken.
+/// What "capture the whole layer" is for a model: Megatron's empty scope list. Routed experts stay outside it
+/// unless their shapes are fixed, so the scope that recipes use for them is taken.
 EnumSet<GraphScope> whole_layer_scopes(const ModelSpec& model) {
   const ModelKinds kinds = kinds_of(model);
   EnumSet<GraphScope> scopes;
@@ -82,20 +82,23 @@ Offload read_offload(Object& layout) {
     f.ignore("overlap");
     f.done();
   }
-  if (const auto modules = o.find("activation_modules")) s.activation_modules = modules->as_enum_set<OffloadModule>();
+  if (const auto modules = o.find("activation_modules"))
+    s.activation_modules = modules->as_enum_set<OffloadModule>();
   if (const auto activation = o.find("activation")) {
-    if (activation->is_text()) activation->refuse("{\"layerwise_num_layers\": n} or {\"fine_grained_modules\": [names]}");
+    if (activation->is_text())
+      activation->refuse("{\"layerwise_num_layers\": n} or {\"fine_grained_modules\": [names]}");
     Object a(*activation);
     s.activation_layers = a.get("layerwise_num_layers", 0, 0);
-    if (const auto modules = a.find("fine_grained_modules")) s.activation_modules = modules->as_enum_set<OffloadModule>();
+    if (const auto modules = a.find("fine_grained_modules"))
+      s.activation_modules = modules->as_enum_set<OffloadModule>();
     a.done();
   }
   o.done();
   return s;
 }
 
-/// The ways a layout block may state its pipeline split are flat fields, as Megatron's flags are. Fields of a second way
-/// are kept beside the first, for the layout rules to refuse.
+/// The ways a layout block may state its pipeline split are flat fields, as Megatron's flags are. Fields of a
+/// second way are kept beside the first, for the layout rules to refuse.
 PipelineSplit read_flat_split(Object& o) {
   PipelineSplit s;
   const auto layout_string = o.find("pipeline_layout");
@@ -138,12 +141,14 @@ Recompute read_recompute(const Value& value) {
   r.granularity = o.get("granularity", RecomputeGranularity::none);
   const auto modules = o.find("modules");
   const auto method = o.find("method");
-  const int layers = o.get("num_layers", 1, 0);   // 0: block recompute that covers no layer
+  const int layers = o.get("num_layers", 1, 0);  // 0: block recompute that covers no layer
   o.ignore("stated");
   o.done();
   if (r.granularity == RecomputeGranularity::selective) {
-    r.modules = modules ? modules->as_enum_set<RecomputeModule>() : EnumSet<RecomputeModule>{RecomputeModule::core_attn};
-    if (r.modules.empty()) r.granularity = RecomputeGranularity::none;   // selective over nothing recomputes nothing
+    r.modules = modules ? modules->as_enum_set<RecomputeModule>()
+                        : EnumSet<RecomputeModule>{RecomputeModule::core_attn};
+    if (r.modules.empty())
+      r.granularity = RecomputeGranularity::none;  // selective over nothing recomputes nothing
   } else if (modules) {
     if (!modules->as_list().empty()) modules->refuse("no modules where granularity is not selective");
   }
@@ -168,13 +173,16 @@ CudaGraph read_cuda_graph(const Value& value, const ModelSpec& model) {
   bool whole = false;
   if (scopes) {
     for (const Value& v : scopes->as_list()) {
-      if (v.is_text() && v.as_text() == "whole_layer") whole = true;
-      else g.scopes.insert(v.as_enum<GraphScope>());
+      if (v.is_text() && v.as_text() == "whole_layer")
+        whole = true;
+      else
+        g.scopes.insert(v.as_enum<GraphScope>());
     }
     if (!g.scopes.empty() && (g.impl == CudaGraphImpl::none || g.impl == CudaGraphImpl::full_iteration))
       scopes->refuse("no scopes with cuda_graph impl " + std::string(name_of(g.impl)));
   }
-  if (g.impl == CudaGraphImpl::transformer_engine && (whole || g.scopes.empty())) g.scopes = whole_layer_scopes(model);
+  if (g.impl == CudaGraphImpl::transformer_engine && (whole || g.scopes.empty()))
+    g.scopes = whole_layer_scopes(model);
   return g;
 }
 
@@ -190,7 +198,8 @@ PipelineSplit read_split(const Value& value) {
 }
 
 Dispatcher read_dispatcher(const Value& value) {
-  if (value.is_text() && value.as_text() == "flex") return Dispatcher::deepep;   // Megatron's flex without a backend
+  if (value.is_text() && value.as_text() == "flex")
+    return Dispatcher::deepep;  // Megatron's flex without a backend
   return value.as_enum<Dispatcher>();
 }
 
@@ -220,12 +229,14 @@ Assumed<Layout> read_layout(const Value& value, Object* assumed, const LayoutCon
   l.micro_batch_size = o.get("micro_batch_size", 1, 1, 1 << 20);
   const bool sequence_parallel = default_sequence_parallel(c, l.tp > 1 || searched("tp"));
   if (!o.find("sequence_parallel") && (l.tp > 1 || searched("tp")))
-    notes.push_back(fmt::format("sequence parallelism is taken as {} (layout.sequence_parallel)", sequence_parallel ? "on" : "off"));
+    notes.push_back(fmt::format("sequence parallelism is taken as {} (layout.sequence_parallel)",
+                                sequence_parallel ? "on" : "off"));
   l.sequence_parallel = o.get("sequence_parallel", sequence_parallel) && (l.tp > 1 || searched("tp"));
 
   const auto sharding = o.find("sharding");
   if (!sharding && !searched("sharding"))
-    notes.push_back(fmt::format("sharding {} is assumed (layout.sharding)", name_of(c.stack.defaults.sharding)));
+    notes.push_back(
+        fmt::format("sharding {} is assumed (layout.sharding)", name_of(c.stack.defaults.sharding)));
   l.sharding = sharding ? read_sharding(*sharding, c.stack.profile.framework) : c.stack.defaults.sharding;
   l.optimizer_instances = o.get("optimizer_instances", 1, 1, c.gpus);
   l.fsdp_double_buffer = o.get("fsdp_double_buffer", false);
@@ -242,7 +253,8 @@ Assumed<Layout> read_layout(const Value& value, Object* assumed, const LayoutCon
   l.microbatch_group_size = o.get("microbatch_group_size", 0, 1);
   const auto dispatcher = o.find("dispatcher");
   if (!dispatcher && moe && !searched("dispatcher"))
-    notes.push_back(fmt::format("dispatcher {} is assumed (layout.dispatcher)", name_of(c.stack.defaults.dispatcher)));
+    notes.push_back(
+        fmt::format("dispatcher {} is assumed (layout.dispatcher)", name_of(c.stack.defaults.dispatcher)));
   if (dispatcher && dispatcher->is_text() && dispatcher->as_text() == "flex")
     notes.push_back("dispatcher flex is taken as deepep (layout.dispatcher)");
   l.dispatcher = dispatcher ? read_dispatcher(*dispatcher) : c.stack.defaults.dispatcher;

@@ -14,7 +14,7 @@ struct LayoutContext {
   const ModelSpec& model;
   const Stack& stack;
   int gpus = 1;
-  std::set<std::string> searched;   ///< axes of the search block: they may not stand in the layout too
+  std::set<std::string> searched;  ///< axes of the search block: they may not stand in the layout too
 };
 
 /// A run's `layout` block; fields left out follow the stack. `assumed` wins over it.

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "io/read_run.hpp"
 
-#include <algorithm>
-
 #include <fmt/format.h>
+
+#include <algorithm>
 
 #include "io/assumed_split.hpp"
 #include "io/data_dir.hpp"
@@ -16,12 +16,13 @@
 namespace shardfit::io {
 namespace {
 
-constexpr int kMostGpus = 1'000'000;   ///< ten times the largest cluster
+constexpr int kMostGpus = 1'000'000;  ///< ten times the largest cluster
 
 /// Keys of a run that describe it and compute nothing.
 constexpr const char* kDescriptive[] = {
-    "id",     "name",    "description", "source", "date",  "release",          "status",  "perf_grade", "join_quality",
-    "family", "group",   "variant",     "note",   "notes", "world_size_known", "problems", "fix",       "cause",
+    "id",         "name",       "description",      "source",   "date",  "release",
+    "status",     "perf_grade", "join_quality",     "family",   "group", "variant",
+    "note",       "notes",      "world_size_known", "problems", "fix",   "cause",
     "confidence", "incomplete", "stack_pair_group", "measured"};
 
 ModelSpec read_run_model(const Value& value) {
@@ -50,8 +51,10 @@ Scenario read_run(const Value& value, const RunRules& rules) {
   s.file = value.place().file;
   const auto name = o.find("name");
   const auto id = o.find("id");
-  if (name) s.name = name->as_text();
-  else if (id) s.name = id->as_text();
+  if (name)
+    s.name = name->as_text();
+  else if (id)
+    s.name = id->as_text();
 
   const Value model_value = o.at("model");
   s.job.model = read_run_model(model_value);
@@ -63,14 +66,16 @@ Scenario read_run(const Value& value, const RunRules& rules) {
   const auto stack_value = o.find("stack");
   const Stack stack = read_stack(stack_value, rules.stack);
   s.job.stack = stack.profile;
-  if (!stack_value) s.assumptions.push_back(fmt::format("stack {} is assumed (stack.profile)", stack.profile.name));
+  if (!stack_value)
+    s.assumptions.push_back(fmt::format("stack {} is assumed (stack.profile)", stack.profile.name));
 
   const auto assumed_value = o.find("assumed");
   std::optional<Object> assumed;
   if (assumed_value) assumed.emplace(*assumed_value);
   Object* over = assumed ? &*assumed : nullptr;
 
-  const Assumed<TrainingSpec> training = read_training(o.at("training"), over, s.job.model, stack, rules.missing);
+  const Assumed<TrainingSpec> training =
+      read_training(o.at("training"), over, s.job.model, stack, rules.missing);
   s.job.training = training.value;
   append(s.assumptions, training.assumptions);
 
@@ -93,8 +98,10 @@ Scenario read_run(const Value& value, const RunRules& rules) {
 
   if (s.job.training.global_batch_size == 0) {
     s.job.training.global_batch_size = assumed_batch(s.base, s.job.gpus);
-    s.assumptions.push_back(fmt::format("global_batch_size {} is assumed: the pipeline just filled "
-                                        "(training.global_batch_size)", s.job.training.global_batch_size));
+    s.assumptions.push_back(
+        fmt::format("global_batch_size {} is assumed: the pipeline just filled "
+                    "(training.global_batch_size)",
+                    s.job.training.global_batch_size));
   }
   s.space = read_search(search, s.job, s.base);
   o.done();
@@ -122,7 +129,7 @@ std::vector<std::string> list_models() { return list_folder("models"); }
 
 std::vector<std::string> list_hardware() {
   std::vector<std::string> names = list_folder("hardware");
-  std::erase(names, "step-time");   // the coefficients that all GPUs share
+  std::erase(names, "step-time");  // the coefficients that all GPUs share
   return names;
 }
 

@@ -9,10 +9,11 @@
 namespace shardfit::io {
 namespace {
 
-constexpr std::size_t kMostValues = 4096;   ///< of one axis; beyond it a slip is likelier than a wish
+constexpr std::size_t kMostValues = 4096;  ///< of one axis; beyond it a slip is likelier than a wish
 
 const std::vector<double> kAllOffloads{0, 0.25, 0.5, 0.75, 1};
-const std::vector<CpCommType> kAllCpComm{CpCommType::p2p, CpCommType::a2a, CpCommType::all_gather, CpCommType::a2a_p2p};
+const std::vector<CpCommType> kAllCpComm{CpCommType::p2p, CpCommType::a2a, CpCommType::all_gather,
+                                         CpCommType::a2a_p2p};
 
 bool is_all(const Value& v) { return v.is_text() && v.as_text() == "all"; }
 
@@ -39,18 +40,21 @@ std::vector<int> read_ints(const Value& axis, int most) {
   if (axis.is_object()) return read_range(axis, most);
   if (!axis.is_list()) return {axis.as_int(1, most)};
   std::vector<int> values = axis.as_ints(1, most);
-  if (values.empty() || values.size() > kMostValues) axis.refuse("a list of 1 to " + std::to_string(kMostValues) + " values");
+  if (values.empty() || values.size() > kMostValues)
+    axis.refuse("a list of 1 to " + std::to_string(kMostValues) + " values");
   refuse_repeats(axis, values.size(), std::set<int>(values.begin(), values.end()).size());
   return values;
 }
 
-/// One value or a list of them, each read by `read`; "all" stands for the values of `all`, also inside a list.
+/// One value or a list of them, each read by `read`; "all" stands for the values of `all`, also inside a
+/// list.
 template <class T, class Read>
 std::vector<T> read_values(const Value& axis, const std::vector<T>& all, Read read) {
   if (is_all(axis)) return all;
   std::vector<T> values;
   const std::vector<Value> items = axis.is_list() ? axis.as_list() : std::vector<Value>{axis};
-  if (items.empty() || items.size() > kMostValues) axis.refuse("a list of 1 to " + std::to_string(kMostValues) + " values");
+  if (items.empty() || items.size() > kMostValues)
+    axis.refuse("a list of 1 to " + std::to_string(kMostValues) + " values");
   for (const Value& v : items) {
     if (is_all(v)) {
       values.insert(values.end(), all.begin(), all.end());
@@ -65,8 +69,13 @@ std::vector<T> read_values(const Value& axis, const std::vector<T>& all, Read re
 
 /// Layout fields behind axes that are not one field of the same name.
 const std::set<std::string>& split_fields() {
-  static const std::set<std::string> fields{"pipeline_layout",       "first_stage_layers", "last_stage_layers",
-                                            "account_for_embedding", "account_for_loss",   "hybrid_pattern", "split"};
+  static const std::set<std::string> fields{"pipeline_layout",
+                                            "first_stage_layers",
+                                            "last_stage_layers",
+                                            "account_for_embedding",
+                                            "account_for_loss",
+                                            "hybrid_pattern",
+                                            "split"};
   return fields;
 }
 
@@ -108,13 +117,17 @@ void read_sizes(Object& o, const Job& job, SearchSpace& s) {
 void read_choices(Object& o, const Job& job, SearchSpace& s) {
   if (const auto v = o.find("recompute")) s.recompute = read_values(*v, all_recompute(job), read_recompute);
   if (const auto v = o.find("sharding"))
-    s.sharding = read_values(*v, all_sharding(job), [&](const Value& x) { return read_sharding(x, job.stack.framework); });
+    s.sharding = read_values(*v, all_sharding(job),
+                             [&](const Value& x) { return read_sharding(x, job.stack.framework); });
   if (const auto v = o.find("split")) s.split = read_values(*v, all_splits(job, s.pp), read_split);
-  if (const auto v = o.find("dispatcher")) s.dispatcher = read_values(*v, all_dispatchers(job), read_dispatcher);
+  if (const auto v = o.find("dispatcher"))
+    s.dispatcher = read_values(*v, all_dispatchers(job), read_dispatcher);
   if (const auto v = o.find("cuda_graph"))
-    s.cuda_graph = read_values(*v, all_cuda_graphs(job), [&](const Value& x) { return read_cuda_graph(x, job.model); });
+    s.cuda_graph =
+        read_values(*v, all_cuda_graphs(job), [&](const Value& x) { return read_cuda_graph(x, job.model); });
   if (const auto v = o.find("expert_alltoall_overlap"))
-    s.expert_alltoall_overlap = read_values(*v, all_expert_overlap(job), [](const Value& x) { return x.as_bool(); });
+    s.expert_alltoall_overlap =
+        read_values(*v, all_expert_overlap(job), [](const Value& x) { return x.as_bool(); });
   if (const auto v = o.find("optimizer_offload"))
     s.optimizer_offload = read_values(*v, kAllOffloads, [](const Value& x) { return x.as_number(0, 1); });
   if (const auto v = o.find("cp_comm_type"))
@@ -127,8 +140,10 @@ std::set<std::string> searched_fields(const std::optional<Value>& search) {
   std::set<std::string> fields;
   if (!search) return fields;
   for (const std::string& key : Object(*search).keys()) {
-    if (key == "split") fields.insert(split_fields().begin(), split_fields().end());
-    else if (key != "expert_alltoall_overlap" && key != "optimizer_offload") fields.insert(key);
+    if (key == "split")
+      fields.insert(split_fields().begin(), split_fields().end());
+    else if (key != "expert_alltoall_overlap" && key != "optimizer_offload")
+      fields.insert(key);
   }
   return fields;
 }

@@ -13,8 +13,8 @@ namespace shardfit::io {
 /// The layout fields that a scenario's search block speaks about; they may not stand in `layout` as well.
 std::set<std::string> searched_fields(const std::optional<Value>& search);
 
-/// The space around a layout: every axis at the layout's own value, but for those of the search block. An axis is one
-/// value, a list, {"from": 1, "to": 8} (doubling) or {"from": 1, "to": 8, "step": 1}, or "all".
+/// The space around a layout: every axis at the layout's own value, but for those of the search block. An
+/// axis is one value, a list, {"from": 1, "to": 8} (doubling) or {"from": 1, "to": 8, "step": 1}, or "all".
 SearchSpace read_search(const std::optional<Value>& search, const Job& job, const Layout& base);
 
 }  // namespace shardfit::io

@@ -16,9 +16,12 @@ std::optional<double> find_number(Object& o, const char* key, std::optional<doub
 void read_attention(Object& o, StackProfile& p) {
   if (const auto v = o.find("attention_backend")) {
     const std::string text = v->as_text();
-    if (const auto kernel = parse_name<AttentionKernel>(text)) p.attention_kernel = *kernel;
-    else if (text == "local") p.attention_kernel = AttentionKernel::unfused;
-    else if (text != "auto") v->refuse_word(text, {"auto", "flash", "fused", "unfused", "local"});
+    if (const auto kernel = parse_name<AttentionKernel>(text))
+      p.attention_kernel = *kernel;
+    else if (text == "local")
+      p.attention_kernel = AttentionKernel::unfused;
+    else if (text != "auto")
+      v->refuse_word(text, {"auto", "flash", "fused", "unfused", "local"});
   }
   p.attention_kernel = o.get("attention_kernel", p.attention_kernel);
 }
@@ -27,7 +30,8 @@ void read_gradient_sync(Object& o, StackProfile& p) {
   const auto v = o.find("gradient_sync");
   if (!v) return;
   const std::string text = v->as_text();
-  if (text != "every_microbatch" && text != "last_microbatch") v->refuse_word(text, {"every_microbatch", "last_microbatch"});
+  if (text != "every_microbatch" && text != "last_microbatch")
+    v->refuse_word(text, {"every_microbatch", "last_microbatch"});
   p.gradient_sync_every_microbatch = text == "every_microbatch";
 }
 
@@ -86,10 +90,14 @@ StackDefaults read_defaults(const Value& value) {
   d.etp_is_tp = etp.as_text() == "tp";
   const Value sp = o.at("sequence_parallel");
   using Sp = StackDefaults::SequenceParallel;
-  if (sp.as_text() == "off") d.sequence_parallel = Sp::off;
-  else if (sp.as_text() == "with_tp") d.sequence_parallel = Sp::with_tp;
-  else if (sp.as_text() == "with_tp_moe") d.sequence_parallel = Sp::with_tp_moe;
-  else sp.refuse_word(sp.as_text(), {"off", "with_tp", "with_tp_moe"});
+  if (sp.as_text() == "off")
+    d.sequence_parallel = Sp::off;
+  else if (sp.as_text() == "with_tp")
+    d.sequence_parallel = Sp::with_tp;
+  else if (sp.as_text() == "with_tp_moe")
+    d.sequence_parallel = Sp::with_tp_moe;
+  else
+    sp.refuse_word(sp.as_text(), {"off", "with_tp", "with_tp_moe"});
   d.sharding = o.at("sharding").as_enum<Sharding>();
   d.gradient_dtype = read_dtype(o, "gradient_dtype");
   d.optimizer_dtype = read_dtype(o, "optimizer_dtype");
@@ -134,6 +142,8 @@ Stack read_stack(const std::optional<Value>& value, const std::string& otherwise
   return stack;
 }
 
-StackProfile load_stack(const std::string& name_or_path) { return find_stack(name_or_path, {"", "stack"}).profile; }
+StackProfile load_stack(const std::string& name_or_path) {
+  return find_stack(name_or_path, {"", "stack"}).profile;
+}
 
 }  // namespace shardfit::io

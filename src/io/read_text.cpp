@@ -7,14 +7,16 @@
 namespace shardfit::io {
 namespace {
 
-constexpr int kMaxLayers = 10000;   ///< far above any model; segments are written out, so a wild count would eat memory
+constexpr int kMaxLayers =
+    10000;  ///< far above any model; segments are written out, so a wild count would eat memory
 
 GqaSpec read_gqa(Object& o) {
   GqaSpec s;
   s.num_attention_heads = o.at("num_attention_heads").as_int(1);
   s.num_key_value_heads = o.at("num_key_value_heads").as_int(1);
   if (s.num_attention_heads % s.num_key_value_heads != 0)
-    o.at("num_key_value_heads").refuse("a divisor of num_attention_heads = " + std::to_string(s.num_attention_heads));
+    o.at("num_key_value_heads")
+        .refuse("a divisor of num_attention_heads = " + std::to_string(s.num_attention_heads));
   s.head_dim = o.at("head_dim").as_int(1);
   s.qkv_bias = o.get("qkv_bias", false);
   s.o_bias = o.get("o_bias", false);
@@ -46,7 +48,7 @@ GatedDeltaNetSpec read_gated_delta_net(Object& o) {
   s.value_head_dim = o.at("value_head_dim").as_int(1);
   s.conv_kernel = o.at("conv_kernel").as_int(1);
   s.conv_bias = o.get("conv_bias", false);
-  o.ignore("qk_l2norm");   // no weights; its pass is part of the scan kernel
+  o.ignore("qk_l2norm");  // no weights; its pass is part of the scan kernel
   return s;
 }
 
@@ -75,12 +77,13 @@ CompressedMqaSpec read_compressed_mqa(Object& o) {
   s.attention_sinks = o.get("attention_sinks", false);
   s.compress_ratio = o.get("compress_ratio", 0, 0);
   s.compress_overlap = o.get("compress_overlap", false);
-  o.get("num_key_value_heads", 1, 1, 1);   // one shared key-value head is what this kind is
-  if (!o.get("shared_key_value", true)) o.at("shared_key_value").refuse("true (one tensor read as key and as value)");
+  o.get("num_key_value_heads", 1, 1, 1);  // one shared key-value head is what this kind is
+  if (!o.get("shared_key_value", true))
+    o.at("shared_key_value").refuse("true (one tensor read as key and as value)");
   if (const auto v = o.find("indexer")) {
     Object indexer(*v);
-    s.indexer = CompressedMqaSpec::Indexer{indexer.at("num_heads").as_int(1), indexer.at("head_dim").as_int(1),
-                                           indexer.at("topk").as_int(1)};
+    s.indexer = CompressedMqaSpec::Indexer{indexer.at("num_heads").as_int(1),
+                                           indexer.at("head_dim").as_int(1), indexer.at("topk").as_int(1)};
     indexer.done();
   }
   return s;
@@ -196,7 +199,8 @@ MtpSpec read_mtp(const Value& value, const Index& mixers, const Index& mlps) {
   s.num_layers = o.at("num_layers").as_int(1, kMaxLayers);
   s.blocks = read_blocks(o.at("blocks"), mixers, mlps);
   const std::string projection = o.get("input_projection", "concat");
-  if (projection != "concat" && projection != "split") o.at("input_projection").refuse_word(projection, {"concat", "split"});
+  if (projection != "concat" && projection != "split")
+    o.at("input_projection").refuse_word(projection, {"concat", "split"});
   s.input_projection_split = projection == "split";
   s.shares_embedding_and_head = o.get("shares_embedding_and_head", true);
   s.final_norm = o.get("final_norm", true);
@@ -215,8 +219,8 @@ int read_learned_positions(Object& text) {
   if (name != "rope" && name != "mrope" && name != "learned_absolute" && name != "none")
     kind.refuse_word(name, {"rope", "mrope", "learned_absolute", "none"});
   const int rows = name == "learned_absolute" ? o.at("num_positions").as_int(1) : 0;
-  for (const char* key : {"rope_theta", "rotary_dim", "scaling", "mrope_section", "mrope_interleaved", "num_positions",
-                          "rope_local_base_freq", "compress_rope_theta"})
+  for (const char* key : {"rope_theta", "rotary_dim", "scaling", "mrope_section", "mrope_interleaved",
+                          "num_positions", "rope_local_base_freq", "compress_rope_theta"})
     o.ignore(key);
   o.done();
   return rows;
@@ -228,7 +232,8 @@ void read_norm(Object& text, TextSpec& s) {
   Object o(*v);
   s.norm = o.get("kind", NormKind::rmsnorm);
   const std::string placement = o.get("placement", "pre");
-  if (placement != "pre" && placement != "pre_and_post") o.at("placement").refuse_word(placement, {"pre", "pre_and_post"});
+  if (placement != "pre" && placement != "pre_and_post")
+    o.at("placement").refuse_word(placement, {"pre", "pre_and_post"});
   s.norm_post = placement == "pre_and_post";
   o.ignore("eps");
   o.ignore("zero_centered");
@@ -240,7 +245,8 @@ int read_residual_streams(Object& text) {
   if (!v) return 1;
   Object o(*v);
   const std::string kind = o.at("kind").as_text();
-  if (kind != "plain" && kind != "hyper_connections") o.at("kind").refuse_word(kind, {"plain", "hyper_connections"});
+  if (kind != "plain" && kind != "hyper_connections")
+    o.at("kind").refuse_word(kind, {"plain", "hyper_connections"});
   const int streams = kind == "plain" ? 1 : o.at("num_streams").as_int(2);
   o.ignore("num_streams");
   o.ignore("sinkhorn_iterations");

@@ -6,13 +6,14 @@
 namespace shardfit::io {
 namespace {
 
-constexpr int kMaxSequence = 1 << 27;         ///< 134 M tokens: a hundred times the longest rows trained
-constexpr int kAssumedSequence = 4096;        ///< measured rows that do not say: the commonest of the published ones
+constexpr int kMaxSequence = 1 << 27;  ///< 134 M tokens: a hundred times the longest rows trained
+constexpr int kAssumedSequence =
+    4096;  ///< measured rows that do not say: the commonest of the published ones
 
 using Notes = std::vector<std::string>;
 
-OptimizerSpec read_optimizer(Object& training, Object* assumed, const StackDefaults& defaults, Precision precision,
-                             Notes& notes) {
+OptimizerSpec read_optimizer(Object& training, Object* assumed, const StackDefaults& defaults,
+                             Precision precision, Notes& notes) {
   const auto v = training.find("optimizer");
   Object o = v ? Object(*v) : Object::empty(training.place().down("optimizer"));
   if (assumed != nullptr) o.overlay(*assumed);
@@ -45,8 +46,12 @@ std::optional<LoraSpec> read_lora(Object& training, Task task, Notes& notes) {
   Object o(*v);
   s.rank = o.get("rank", s.rank, 1);
   s.alpha = o.get("alpha", s.alpha, 1);
-  if (const auto targets = o.find("target_modules")) s.target_modules = targets->as_texts();
-  else notes.push_back("LoRA on linear_qkv, linear_proj, linear_fc1 and linear_fc2 is assumed (training.lora.target_modules)");
+  if (const auto targets = o.find("target_modules"))
+    s.target_modules = targets->as_texts();
+  else
+    notes.push_back(
+        "LoRA on linear_qkv, linear_proj, linear_fc1 and linear_fc2 is assumed "
+        "(training.lora.target_modules)");
   o.ignore("cls");
   o.done();
   return s;
@@ -68,8 +73,9 @@ void read_packing(Object& training, TrainingSpec& t) {
   o.done();
 }
 
-std::optional<VisionWorkload> read_vision_workload(Object& training, const ModelSpec& model, const StackDefaults& defaults,
-                                                   bool text_only, Notes& notes) {
+std::optional<VisionWorkload> read_vision_workload(Object& training, const ModelSpec& model,
+                                                   const StackDefaults& defaults, bool text_only,
+                                                   Notes& notes) {
   const auto v = training.find("vision");
   if (!model.vision || text_only) {
     if (v) v->refuse("no vision block for a model without a tower or with text_only");
@@ -83,9 +89,10 @@ std::optional<VisionWorkload> read_vision_workload(Object& training, const Model
   if (data != "real" && data != "mock") o.at("data").refuse_word(data, {"real", "mock"});
   w.mock = data == "mock";
   if (!w.mock && !o.find("visual_tokens_per_image"))
-    notes.push_back(fmt::format("1 image of {:g} visual tokens a sample, spread {:g}, is assumed "
-                                "(training.vision.images_per_sample, visual_tokens_per_image, spread)",
-                                w.visual_tokens_per_image, w.spread));
+    notes.push_back(
+        fmt::format("1 image of {:g} visual tokens a sample, spread {:g}, is assumed "
+                    "(training.vision.images_per_sample, visual_tokens_per_image, spread)",
+                    w.visual_tokens_per_image, w.spread));
   w.images_per_sample = o.get("images_per_sample", w.images_per_sample, 0.0, 1e6);
   w.visual_tokens_per_image = o.get("visual_tokens_per_image", w.visual_tokens_per_image, 1.0, 1e9);
   w.spread = o.get("spread", w.spread, 0.0, 100.0);
@@ -94,15 +101,16 @@ std::optional<VisionWorkload> read_vision_workload(Object& training, const Model
 }
 
 int read_sequence_length(Object& o, Missing missing, Notes& notes) {
-  if (missing == Missing::refuse || o.find("sequence_length")) return o.at("sequence_length").as_int(1, kMaxSequence);
+  if (missing == Missing::refuse || o.find("sequence_length"))
+    return o.at("sequence_length").as_int(1, kMaxSequence);
   notes.push_back(fmt::format("sequence_length {} is assumed (training.sequence_length)", kAssumedSequence));
   return kAssumedSequence;
 }
 
 }  // namespace
 
-Assumed<TrainingSpec> read_training(const Value& value, Object* assumed, const ModelSpec& model, const Stack& stack,
-                                    Missing missing) {
+Assumed<TrainingSpec> read_training(const Value& value, Object* assumed, const ModelSpec& model,
+                                    const Stack& stack, Missing missing) {
   Object o(value);
   if (assumed != nullptr) o.overlay(*assumed);
   Notes notes;
@@ -114,8 +122,10 @@ Assumed<TrainingSpec> read_training(const Value& value, Object* assumed, const M
   t.fp8_attention = o.get("fp8_attention", false);
   t.first_last_layers_bf16 = o.get("first_last_layers_bf16", false);
   t.sequence_length = read_sequence_length(o, missing, notes);
-  t.global_batch_size = missing == Missing::refuse ? o.at("global_batch_size").as_int(1) : o.get("global_batch_size", 0, 1);
-  t.vocab_padding_multiple = o.get("vocab_padding_multiple", stack.defaults.vocab_padding_multiple, 1, 1 << 20);
+  t.global_batch_size =
+      missing == Missing::refuse ? o.at("global_batch_size").as_int(1) : o.get("global_batch_size", 0, 1);
+  t.vocab_padding_multiple =
+      o.get("vocab_padding_multiple", stack.defaults.vocab_padding_multiple, 1, 1 << 20);
   t.mtp_layers = o.find_int("mtp_layers", 0, 1000);
   t.text_only = o.get("text_only", false);
   const bool any_moe = [&] {

@@ -18,11 +18,12 @@ struct Assumed {
   std::vector<std::string> assumptions;
 };
 
-/// Whether a field without which a run cannot be scored may be missing: a scenario must state it, measured rows need not.
+/// Whether a field without which a run cannot be scored may be missing: a scenario must state it, measured
+/// rows need not.
 enum class Missing { refuse, assume };
 
 /// A run's `training` block. `assumed` wins over it.
-Assumed<TrainingSpec> read_training(const Value& value, Object* assumed, const ModelSpec& model, const Stack& stack,
-                                    Missing missing);
+Assumed<TrainingSpec> read_training(const Value& value, Object* assumed, const ModelSpec& model,
+                                    const Stack& stack, Missing missing);
 
 }  // namespace shardfit::io

@@ -10,10 +10,14 @@ MergerSpec read_merger(const Value& value) {
   MergerSpec s;
   const Value kind = o.at("kind");
   const std::string name = kind.as_text();
-  if (name == "mlp") s.kind = MergerSpec::Kind::mlp;
-  else if (name == "conv_gated_mlp") s.kind = MergerSpec::Kind::conv_gated_mlp;
-  else if (name == "avg_pool_linear") s.kind = MergerSpec::Kind::avg_pool_linear;
-  else kind.refuse_word(name, {"mlp", "conv_gated_mlp", "avg_pool_linear"});
+  if (name == "mlp")
+    s.kind = MergerSpec::Kind::mlp;
+  else if (name == "conv_gated_mlp")
+    s.kind = MergerSpec::Kind::conv_gated_mlp;
+  else if (name == "avg_pool_linear")
+    s.kind = MergerSpec::Kind::avg_pool_linear;
+  else
+    kind.refuse_word(name, {"mlp", "conv_gated_mlp", "avg_pool_linear"});
   s.merge_size = o.get("merge_size", s.merge_size, 1);
   const auto norm = o.find("norm");
   s.has_norm = norm.has_value();
@@ -55,10 +59,14 @@ VisionSpec::Resolution read_resolution(const Value& value) {
   using Kind = VisionSpec::Resolution::Kind;
   const Value kind = o.at("kind");
   const std::string name = kind.as_text();
-  if (name == "fixed") s.kind = Kind::fixed;
-  else if (name == "native") s.kind = Kind::native;
-  else if (name == "native_padded") s.kind = Kind::native_padded;
-  else kind.refuse_word(name, {"fixed", "native", "native_padded"});
+  if (name == "fixed")
+    s.kind = Kind::fixed;
+  else if (name == "native")
+    s.kind = Kind::native;
+  else if (name == "native_padded")
+    s.kind = Kind::native_padded;
+  else
+    kind.refuse_word(name, {"fixed", "native", "native_padded"});
   s.image_size = s.kind == Kind::fixed ? o.at("image_size").as_int(1) : o.get("image_size", 0, 0);
   s.resize_multiple = o.get("resize_multiple", 0, 0);
   if (const auto v = o.find("min_pixels")) s.min_pixels = v->as_int64(1);

@@ -1,22 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "io/reader.hpp"
 
-#include <cmath>
-
 #include <fmt/format.h>
+
+#include <cmath>
 
 namespace shardfit::io {
 namespace {
 
-constexpr std::size_t kQuotedLength = 60;   ///< longer values are cut in messages
+constexpr std::size_t kQuotedLength = 60;  ///< longer values are cut in messages
 
 /// RFC 6901: "~" and "/" inside a key are escaped.
 std::string escaped(std::string_view key) {
   std::string text;
   for (char c : key) {
-    if (c == '~') text += "~0";
-    else if (c == '/') text += "~1";
-    else text += c;
+    if (c == '~')
+      text += "~0";
+    else if (c == '/')
+      text += "~1";
+    else
+      text += c;
   }
   return text;
 }
@@ -33,7 +36,8 @@ std::string did_you_mean(std::string_view word, const std::vector<std::string_vi
 }
 
 std::string range_text(const char* kind, double least, double most, bool bounded) {
-  return bounded ? fmt::format("{} from {:g} to {:g}", kind, least, most) : fmt::format("{} of at least {:g}", kind, least);
+  return bounded ? fmt::format("{} from {:g} to {:g}", kind, least, most)
+                 : fmt::format("{} of at least {:g}", kind, least);
 }
 
 const Json& no_fields() {
@@ -66,16 +70,18 @@ int Value::as_int(int least, int most) const {
   const std::string expected = range_text("a whole number", least, most, most != kMaxCount);
   if (!json_->is_number()) refuse(expected);
   const double number = json_->get<double>();
-  if (!std::isfinite(number) || number != std::floor(number) || number < least || number > most) refuse(expected);
+  if (!std::isfinite(number) || number != std::floor(number) || number < least || number > most)
+    refuse(expected);
   return int(number);
 }
 
 std::int64_t Value::as_int64(std::int64_t least) const {
-  constexpr double kExact = 9007199254740992.0;   // 2^53: every whole number up to it is exact as a double
+  constexpr double kExact = 9007199254740992.0;  // 2^53: every whole number up to it is exact as a double
   const std::string expected = fmt::format("a whole number of at least {}", least);
   if (!json_->is_number()) refuse(expected);
   const double number = json_->get<double>();
-  if (!std::isfinite(number) || number != std::floor(number) || number < double(least) || number > kExact) refuse(expected);
+  if (!std::isfinite(number) || number != std::floor(number) || number < double(least) || number > kExact)
+    refuse(expected);
   return std::int64_t(number);
 }
 

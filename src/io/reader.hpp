@@ -22,7 +22,8 @@ struct Place {
   Place down(std::size_t index) const;
 };
 
-/// Sizes and counts that a file may state: far above any real one, far below overflow of the sums made of them.
+/// Sizes and counts that a file may state: far above any real one, far below overflow of the sums made of
+/// them.
 inline constexpr int kMaxCount = 1 << 30;
 
 /// A JSON value that knows its place. Getters check type and range, and throw InputError.
@@ -71,8 +72,8 @@ class Value {
   Place place_;
 };
 
-/// A JSON object that must be used up: every key is asked for, or `done` names the ones that nobody knows. An overlay
-/// (a run's `assumed` block) wins over the object's own fields.
+/// A JSON object that must be used up: every key is asked for, or `done` names the ones that nobody knows. An
+/// overlay (a run's `assumed` block) wins over the object's own fields.
 class Object {
  public:
   explicit Object(const Value& value);
@@ -89,13 +90,13 @@ class Object {
   bool has(const std::string& key) const;
 
   int get(const std::string& key, int otherwise, int least, int most = kMaxCount);
-  double get(const std::string& key, double otherwise, double least, double most = std::numeric_limits<double>::max());
+  double get(const std::string& key, double otherwise, double least,
+             double most = std::numeric_limits<double>::max());
   bool get(const std::string& key, bool otherwise);
   std::string get(const std::string& key, const std::string& otherwise);
   std::string get(const std::string& key, const char* otherwise) { return get(key, std::string(otherwise)); }
   template <class E>
-    requires std::is_enum_v<E>
-  E get(const std::string& key, E otherwise) {
+  requires std::is_enum_v<E> E get(const std::string& key, E otherwise) {
     const auto v = find(key);
     return v ? v->template as_enum<E>() : otherwise;
   }

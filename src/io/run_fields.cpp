@@ -47,7 +47,7 @@ std::map<std::string, std::string> run_fields(const Json& run) {
     for (const auto& [path, text] : flatten(block, prefix, {})) {
       fields.emplace(path, text);
       fields.emplace(path.substr(path.rfind('.') + 1), text);
-      if (!prefix.empty()) fields.emplace(path.substr(prefix.size() + 1), text);   // "recompute.modules"
+      if (!prefix.empty()) fields.emplace(path.substr(prefix.size() + 1), text);  // "recompute.modules"
     }
   };
   add(top, "");

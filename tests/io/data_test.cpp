@@ -64,13 +64,14 @@ TEST_CASE("DeepSeek-V3: three dense layers, then experts, one MTP layer") {
 TEST_CASE("a model by alias, and one that nobody knows") {
   CHECK(io::load_model("DeepSeek-R1").name == "DeepSeek-V3");
   CHECK(message_of([] { io::load_model("DeepSeek-V5"); }) ==
-        "model: got \"DeepSeek-V5\", expected a name in models/ or a path that ends in .json; did you mean \"DeepSeek-V3\"?");
+        "model: got \"DeepSeek-V5\", expected a name in models/ or a path that ends in .json; did you mean "
+        "\"DeepSeek-V3\"?");
 }
 
 TEST_CASE("all 7 clusters read, every figure with a source") {
   const auto names = io::list_hardware();
-  CHECK(names == std::vector<std::string>{"a100-hgx", "b200-hgx", "b300-hgx", "gb200-nvl72", "gb300-nvl72", "h100-hgx",
-                                          "h200-hgx"});
+  CHECK(names == std::vector<std::string>{"a100-hgx", "b200-hgx", "b300-hgx", "gb200-nvl72", "gb300-nvl72",
+                                          "h100-hgx", "h200-hgx"});
   for (const std::string& name : names) {
     CAPTURE(name);
     const HardwareSpec h = io::load_hardware(name);
@@ -81,8 +82,10 @@ TEST_CASE("all 7 clusters read, every figure with a source") {
       const auto math = static_cast<Math>(i);
       CHECK(h.gpu.gemm[math].rate_tflops <= h.gpu.peak_tflops[math].value);
     }
-    CHECK(std::any_of(h.gpu.attention.begin(), h.gpu.attention.end(), [](const auto& c) { return c.head_dim == 128; }));
-    CHECK(std::any_of(h.gpu.attention.begin(), h.gpu.attention.end(), [](const auto& c) { return c.head_dim == 0; }));
+    CHECK(std::any_of(h.gpu.attention.begin(), h.gpu.attention.end(),
+                      [](const auto& c) { return c.head_dim == 128; }));
+    CHECK(std::any_of(h.gpu.attention.begin(), h.gpu.attention.end(),
+                      [](const auto& c) { return c.head_dim == 0; }));
     CHECK_FALSE(h.gpu.hbm_tb_per_s.source.empty());
     CHECK(h.gpu.memory_usable_gib.value < h.gpu.memory_nominal_gb.value);
   }

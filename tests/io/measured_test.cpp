@@ -30,7 +30,8 @@ std::vector<MeasuredRun> read(const std::string& rows) {
 }  // namespace
 
 TEST_CASE("every carried row reads") {
-  for (const char* file : {"memory.json", "throughput.json", "published_layouts.json", "reported_runs.json"}) {
+  for (const char* file :
+       {"memory.json", "throughput.json", "published_layouts.json", "reported_runs.json"}) {
     const auto runs = io::load_measured(kFolder + file);
     CHECK(runs.size() >= 20);
     for (const MeasuredRun& r : runs) {
@@ -78,7 +79,8 @@ TEST_CASE("bytes of every rank") {
 }
 
 TEST_CASE("a bad row says why and leaves the others alone") {
-  const auto runs = read(R"([{"id": "a", "model": "Qwen3-8B", "hardware": "h100-hgx", "gpus": 8, "training": {}, "layout": {"tpp": 1}},
+  const auto runs = read(
+      R"([{"id": "a", "model": "Qwen3-8B", "hardware": "h100-hgx", "gpus": 8, "training": {}, "layout": {"tpp": 1}},
     7, {"id": "c", "model": "Qwen3-8B", "hardware": "h100-hgx", "gpus": 8, "training": {"sequence_length": 2048},
         "layout": {"micro_batch_size": 2, "pp": 2}, "measured": {"oom": true, "peak_allocated_gb": 70}}])");
   REQUIRE(runs.size() == 3);
@@ -87,11 +89,12 @@ TEST_CASE("a bad row says why and leaves the others alone") {
   CHECK(runs[2].invalid.empty());
   CHECK(runs[2].oom == true);
   CHECK(runs[2].global_batch_assumed);
-  CHECK(runs[2].scenario.job.training.global_batch_size == 16);   // 4 replicas x 2 rows x 2 stages to fill
+  CHECK(runs[2].scenario.job.training.global_batch_size == 16);  // 4 replicas x 2 rows x 2 stages to fill
 }
 
 TEST_CASE("words that are no numbers make a row unsupported, not wrong") {
-  const auto runs = read(R"([{"id": "a", "model": "Qwen3-8B", "hardware": "h100-hgx", "gpus": 8, "training": {"sequence_length": 2048,
+  const auto runs = read(
+      R"([{"id": "a", "model": "Qwen3-8B", "hardware": "h100-hgx", "gpus": 8, "training": {"sequence_length": 2048,
     "global_batch_size": 8}, "layout": {"offload": {"activation": "checkpoints to CPU"}, "recompute": {"granularity": "selective",
     "modules": ["mhc", "moe_act"]}}, "stack": {"software": "NeMo AutoModel, DeepEP, fused linear CE", "framework": "torch_fsdp2"},
     "measured": {"outcome": "fits"}}])");
@@ -104,7 +107,8 @@ TEST_CASE("words that are no numbers make a row unsupported, not wrong") {
 }
 
 TEST_CASE("layers that do not divide get the split that recipes use") {
-  const auto runs = read(R"([{"id": "a", "model": "DeepSeek-V3", "hardware": "h100-hgx", "gpus": 1024, "training": {"sequence_length": 4096,
+  const auto runs = read(
+      R"([{"id": "a", "model": "DeepSeek-V3", "hardware": "h100-hgx", "gpus": 1024, "training": {"sequence_length": 4096,
     "global_batch_size": 8192}, "layout": {"pp": 4, "vpp": 4, "ep": 64}}, {"id": "b", "model": "Qwen3-235B-A22B", "hardware": "h100-hgx",
     "gpus": 256, "training": {"sequence_length": 4096, "global_batch_size": 256}, "layout": {"pp": 2}}, {"id": "c", "model": "DeepSeek-V3",
     "hardware": "h100-hgx", "gpus": 1024, "training": {"sequence_length": 4096, "global_batch_size": 8192, "mtp_layers": 0},

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Scenario files: what ships reads; defaults follow the stack; "all" is written out; errors point at the field.
+// Scenario files: what ships reads; defaults follow the stack; "all" is written out; errors point at the
+// field.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -15,12 +16,16 @@ namespace {
 /// A small valid scenario with one place for more layout fields and one for more blocks.
 std::string text(const std::string& layout, const std::string& more = "", const std::string& training = "",
                  const std::string& model = "Qwen3-30B-A3B") {
-  return R"({"model": ")" + model + R"(", "hardware": "h100-hgx", "gpus": 16, "training": {"sequence_length": 4096,
-    "global_batch_size": 64)" + training + R"(}, "layout": {)" + layout + "}" + more + "}";
+  return R"({"model": ")" + model +
+         R"(", "hardware": "h100-hgx", "gpus": 16, "training": {"sequence_length": 4096,
+    "global_batch_size": 64)" +
+         training + R"(}, "layout": {)" + layout + "}" + more + "}";
 }
 
 Scenario read(const std::string& t) { return io::parse_scenario(t, "s.json"); }
-std::string error(const std::string& t) { return message_of([&] { read(t); }); }
+std::string error(const std::string& t) {
+  return message_of([&] { read(t); });
+}
 
 bool says(const Scenario& s, const std::string& words) {
   return std::any_of(s.assumptions.begin(), s.assumptions.end(),
@@ -62,9 +67,10 @@ TEST_CASE("the flagship is what it claims to be") {
   CHECK(s.space.ep == std::vector<int>{1, 2, 4, 8, 16, 32, 64});
   CHECK(s.space.micro_batch_size == std::vector<int>{1, 2, 4, 8, 16});
   CHECK(s.space.sharding == std::vector<Sharding>{Sharding::optimizer, Sharding::full});
-  // Every set of {core_attn, moe_act, layernorm, moe} but those with both moe and moe_act: 15 - 4; none; 5 block; 1 uniform.
+  // Every set of {core_attn, moe_act, layernorm, moe} but those with both moe and moe_act: 15 - 4; none; 5
+  // block; 1 uniform.
   CHECK(s.space.recompute.size() == 18);
-  PipelineSplit recipe;   // NVIDIA's own for eight stages: ten layers first, twelve last
+  PipelineSplit recipe;  // NVIDIA's own for eight stages: ten layers first, twelve last
   recipe.kind = SplitKind::first_last;
   recipe.first_stage_layers = 10;
   recipe.last_stage_layers = 12;
@@ -74,19 +80,22 @@ TEST_CASE("the flagship is what it claims to be") {
 }
 
 TEST_CASE("a fixed layout is a space of one") {
-  const Scenario s = read(text(R"("tp": 2, "pp": 2, "ep": 4, "vpp": 3, "recompute": {"granularity": "selective",
+  const Scenario s =
+      read(text(R"("tp": 2, "pp": 2, "ep": 4, "vpp": 3, "recompute": {"granularity": "selective",
     "modules": ["moe_act", "layernorm"]})"));
   CHECK(s.space.tp == std::vector<int>{2});
   CHECK(s.space.vpp == std::vector<int>{3});
   CHECK(s.space.recompute.size() == 1);
-  CHECK(s.space.recompute[0].modules == EnumSet<RecomputeModule>{RecomputeModule::moe_act, RecomputeModule::layernorm});
-  CHECK(s.base.sequence_parallel);                       // Bridge: on where tp > 1
+  CHECK(s.space.recompute[0].modules ==
+        EnumSet<RecomputeModule>{RecomputeModule::moe_act, RecomputeModule::layernorm});
+  CHECK(s.base.sequence_parallel);  // Bridge: on where tp > 1
   CHECK(says(s, "layout.sequence_parallel"));
   CHECK(says(s, "stack megatron-bridge-2026-08 is assumed (stack.profile)"));
 }
 
 TEST_CASE("defaults follow the entry point") {
-  const std::string lm = R"(, "stack": "megatron-lm-2026-08")", fsdp = R"(, "stack": {"profile": "torch-fsdp2"})",
+  const std::string lm = R"(, "stack": "megatron-lm-2026-08")",
+                    fsdp = R"(, "stack": {"profile": "torch-fsdp2"})",
                     perf = R"(, "stack": {"profile": "megatron-bridge-perf", "permute_fusion": false})";
   const Scenario a = read(text(R"("tp": 2)", lm)), b = read(text(R"("tp": 2)")), c = read(text("", fsdp)),
                  d = read(text(R"("tp": 2)", perf));
@@ -95,7 +104,7 @@ TEST_CASE("defaults follow the entry point") {
   CHECK(a.base.sharding == Sharding::none);
   CHECK(b.base.sharding == Sharding::optimizer);
   CHECK(c.base.sharding == Sharding::full_torch);
-  CHECK(a.base.sequence_parallel);                       // Megatron-LM forces it for MoE with tp > 1
+  CHECK(a.base.sequence_parallel);  // Megatron-LM forces it for MoE with tp > 1
   CHECK_FALSE(read(text(R"("tp": 2)", lm, "", "Llama-3-8B")).base.sequence_parallel);
   CHECK_FALSE(a.base.overlap.grad_reduce);
   CHECK(b.base.overlap.grad_reduce);
@@ -111,12 +120,15 @@ TEST_CASE("defaults follow the entry point") {
 }
 
 TEST_CASE("assumed values fill in and win") {
-  const Scenario s = read(text(R"("tp": 1)", R"(, "assumed": {"tp": 4, "pp": 2, "sequence_length": 8192, "grad_buffer_dtype": "bf16"})"));
+  const Scenario s =
+      read(text(R"("tp": 1)",
+                R"(, "assumed": {"tp": 4, "pp": 2, "sequence_length": 8192, "grad_buffer_dtype": "bf16"})"));
   CHECK(s.base.tp == 4);
   CHECK(s.base.pp == 2);
   CHECK(s.job.training.sequence_length == 8192);
   CHECK(s.job.training.optimizer.grad_buffer_dtype == DType::bf16);
-  CHECK(error(text("", R"(, "assumed": {"tpp": 4})")).find("s.json: /assumed/tpp: got unknown key \"tpp\"") == 0);
+  CHECK(error(text("", R"(, "assumed": {"tpp": 4})")).find("s.json: /assumed/tpp: got unknown key \"tpp\"") ==
+        0);
 }
 
 TEST_CASE("axes: a value, a list, ranges, all") {
@@ -141,7 +153,7 @@ TEST_CASE("layout fields in the forms that runs have them") {
     "offload": {"activation": {"fine_grained_modules": ["expert_fc1"]}, "optimizer": {"fraction": 0.5, "overlap": true}},
     "recompute": {"granularity": "selective", "modules": []}, "cp_comm_type": "a2a+p2p")"));
   CHECK(s.base.split.kind == SplitKind::layout_string);
-  CHECK(s.base.vpp == 2);                                // four parts over two stages
+  CHECK(s.base.vpp == 2);  // four parts over two stages
   CHECK(s.base.dispatcher == Dispatcher::deepep);
   CHECK(says(s, "flex"));
   CHECK(s.base.cuda_graph.scopes.contains(GraphScope::attn));
@@ -153,31 +165,34 @@ TEST_CASE("layout fields in the forms that runs have them") {
 }
 
 TEST_CASE("errors point at the field and say what would do") {
-  CHECK(error(text(R"("tpp": 2)")).find("s.json: /layout/tpp: got unknown key \"tpp\", expected one of ") == 0);
+  CHECK(error(text(R"("tpp": 2)")).find("s.json: /layout/tpp: got unknown key \"tpp\", expected one of ") ==
+        0);
   CHECK(error(text(R"("sequence_paralel": true)")).ends_with("did you mean \"sequence_parallel\"?"));
   CHECK(error(text(R"("tp": 0)")) == "s.json: /layout/tp: got 0, expected a whole number from 1 to 16");
   CHECK(error(text(R"("tp": "2")")) == "s.json: /layout/tp: got \"2\", expected a whole number from 1 to 16");
   CHECK(error(text("", R"(, "serach": {})")).ends_with("did you mean \"search\"?"));
   CHECK(error(text(R"("tp": 2)", R"(, "search": {"tp": "all"})")) ==
         "s.json: /layout/tp: got 2, expected this field here or in /search, not in both");
-  CHECK(error(text("", R"(, "search": {"tp": [2, 2]})")) == "s.json: /search/tp: got a list, expected each value once");
+  CHECK(error(text("", R"(, "search": {"tp": [2, 2]})")) ==
+        "s.json: /search/tp: got a list, expected each value once");
   CHECK(error(text("", R"(, "search": {"tp": []})")).find("/search/tp: got a list") != std::string::npos);
   CHECK(error(text("", R"(, "search": {"dispatcher": "deepp"})")).ends_with("did you mean \"deepep\"?"));
   CHECK(error(text("", "", R"(, "precision": "bf66")")).ends_with("did you mean \"bf16\"?"));
   CHECK(error(text("", "", R"(, "vision": {"data": "mock"})")).find("/training/vision") != std::string::npos);
-  CHECK(error(R"({"model": "Qwen3-30B", "hardware": "h100-hgx", "gpus": 1, "training": {}, "layout": {}})").find(
-            "s.json: /model: got \"Qwen3-30B\"") == 0);
+  CHECK(error(R"({"model": "Qwen3-30B", "hardware": "h100-hgx", "gpus": 1, "training": {}, "layout": {}})")
+            .find("s.json: /model: got \"Qwen3-30B\"") == 0);
   CHECK(error(R"({"model": "Qwen3-8B", "hardware": "h100-hgx", "gpus": 0, "training": {}, "layout": {}})") ==
         "s.json: /gpus: got 0, expected a whole number from 1 to 1e+06");
   CHECK(error(R"({"model": "Qwen3-8B", "hardware": "h100-hgx", "gpus": 8, "training": {}, "layout": {}})") ==
         "s.json: /training/sequence_length: got nothing, expected a value for \"sequence_length\"");
   CHECK(error(R"({"model": "Qwen3-8B", "hardware": "h100-hgx", "gpus": 8, "training": {"sequence_length": 0,
-    "global_batch_size": 8}, "layout": {}})").find("/training/sequence_length: got 0, expected a whole number") !=
-        std::string::npos);
+    "global_batch_size": 8}, "layout": {}})")
+            .find("/training/sequence_length: got 0, expected a whole number") != std::string::npos);
 }
 
 TEST_CASE("an inline model reads with its optional keys left out") {
-  const Scenario s = read(R"({"model": {"name": "tiny", "text": {"num_hidden_layers": 2, "hidden_size": 64, "vocab_size": 100,
+  const Scenario s = read(
+      R"({"model": {"name": "tiny", "text": {"num_hidden_layers": 2, "hidden_size": 64, "vocab_size": 100,
     "mixers": {"a": {"kind": "gqa", "num_attention_heads": 4, "num_key_value_heads": 2, "head_dim": 16}},
     "mlps": {"d": {"kind": "dense", "intermediate_size": 256}}, "layers": [{"repeat": 2, "blocks": [{"mixer": "a", "mlp": "d"}]}]}},
     "hardware": "h100-hgx", "gpus": 1, "training": {"sequence_length": 128, "global_batch_size": 1}, "layout": {}})");
