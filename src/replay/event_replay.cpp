@@ -30,15 +30,18 @@ std::vector<Pass> forward_table(const PipelineShape& shape) {
   return table;
 }
 
+int warmup_of(const PipelineShape& shape, int rank) {
+  int warmup = shape.vpp > 1 ? 2 * (shape.pp - 1 - rank) + (shape.vpp - 1) * shape.group : shape.pp - 1 - rank;
+  if (shape.expert_overlap) warmup += 1;
+  return std::min(warmup, shape.microbatches * shape.vpp);
+}
+
 std::vector<Pass> order_of(const PipelineShape& shape, int rank) {
   const std::vector<Pass> forwards = forward_table(shape);
   std::vector<Pass> backwards = forwards;
   for (Pass& pass : backwards) pass = {shape.vpp - 1 - pass.chunk, pass.microbatch, PassKind::backward};
 
-  int warmup = shape.vpp > 1 ? 2 * (shape.pp - 1 - rank) + (shape.vpp - 1) * shape.group : shape.pp - 1 - rank;
-  if (shape.expert_overlap) warmup += 1;
-  const std::size_t head = std::min(std::size_t(warmup), forwards.size());
-
+  const std::size_t head = std::size_t(warmup_of(shape, rank));
   std::vector<Pass> order(forwards.begin(), forwards.begin() + std::ptrdiff_t(head));
   for (std::size_t i = head; i < forwards.size(); ++i) {
     order.push_back(forwards[i]);
@@ -92,6 +95,7 @@ Replay play(const ReplayInput& in) {
   Replay out;
   out.ranks.resize(std::size_t(shape.pp));
   out.timeline.resize(std::size_t(shape.pp));
+  for (int rank = 0; rank < shape.pp; ++rank) out.ranks[std::size_t(rank)].warmup = warmup_of(shape, rank);
   Ends ends(shape.pp * shape.vpp, shape.microbatches);
   std::vector<double> free(std::size_t(shape.pp), 0.0);
   std::size_t left = 2 * std::size_t(shape.microbatches) * chunks;
@@ -124,16 +128,21 @@ Replay play(const ReplayInput& in) {
   return out;
 }
 
-std::vector<LiveCount> live_over_time(const Replay& replay, int rank, int vpp) {
+std::vector<LiveCount> live_over_time(const Replay& replay, int rank, int vpp, bool pairs) {
+  const std::vector<ReplayEvent>& events = replay.timeline[std::size_t(rank)];
+  const auto is_forward = [](const ReplayEvent& event) { return event.kind == PassKind::forward; };
+  const std::size_t warmup = std::size_t(replay.ranks[std::size_t(rank)].warmup);
+
   std::vector<LiveCount> counts;
   LiveCount now{0, std::vector<int>(std::size_t(vpp), 0), 0};
-  for (const ReplayEvent& event : replay.timeline[std::size_t(rank)]) {
-    const bool forward = event.kind == PassKind::forward;
-    now.time = forward ? event.start : event.end;
+  for (std::size_t i = 0; i < events.size(); ++i) {
+    const bool forward = is_forward(events[i]);
+    now.time = forward ? events[i].start : events[i].end;
     const int step = forward ? 1 : -1;
-    now.per_chunk[std::size_t(event.chunk)] += step;
+    now.per_chunk[std::size_t(events[i].chunk)] += step;
     now.total += step;
-    counts.push_back(now);
+    const bool halfway = pairs && forward && i >= warmup;
+    if (!halfway) counts.push_back(now);
   }
   return counts;
 }

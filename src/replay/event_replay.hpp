@@ -31,6 +31,7 @@ struct RankUse {
   double busy = 0;                             ///< s in passes
   double sending = 0;                          ///< s waiting for its own transfers
   double idle = 0;                             ///< the rest until the step's last pass has ended
+  int warmup = 0;                              ///< forwards before its steady state
 };
 
 /// How many micro-batches each of a rank's chunks holds from `time` on.
@@ -52,7 +53,8 @@ struct Replay {
 Replay play(const ReplayInput& input);
 
 /// A rank's live activations after each of its passes, counted from the timeline: alive from the start of the
-/// forward to the end of the backward.
-std::vector<LiveCount> live_over_time(const Replay& replay, int rank, int vpp);
+/// forward to the end of the backward. `pairs`: combined 1F1B, where a steady forward and the backward after it
+/// are one moment.
+std::vector<LiveCount> live_over_time(const Replay& replay, int rank, int vpp, bool pairs = false);
 
 }  // namespace shardfit::replay

@@ -3,7 +3,8 @@
 //           are.
 // Formula:  a stage runs w warm-up forwards, then forward and backward by turns, then w backwards. Before the
 //           i-th backward it has run w+1+i forwards and i backwards, so w+1 chunks live, or all where
-//           everything is warm-up. w = pp-1-stage for 1F1B; 2(pp-1-stage) + (vpp-1) group interleaved; one
+//           everything is warm-up. Combined 1F1B (expert overlap) has one more warm-up forward, but a pair
+//           frees as it goes: w live. w = pp-1-stage for 1F1B; 2(pp-1-stage) + (vpp-1) group interleaved; one
 //           more with expert overlap.
 // Source:   Megatron-LM (d98e8a64) core/pipeline_parallel/schedules.py: get_pp_rank_microbatches,
 //           get_schedule_table.
@@ -50,13 +51,13 @@ std::vector<std::vector<int>> live_chunks(const PipelineShape& full, int stage) 
   for (int i = 0; i < warmup; ++i) ++at(forward_at(shape, i).chunk);
 
   std::vector<std::vector<int>> moments;
-  if (warmup == all) moments.push_back(live);
+  if (warmup == all || shape.expert_overlap) moments.push_back(live);
   for (int i = warmup; i < all; ++i) {
-    // Combined 1F1B runs the two side by side, layer by layer: what the forward gains the backward has let go.
-    if (shape.expert_overlap) moments.push_back(live);
     ++at(forward_at(shape, i).chunk);
     if (!shape.expert_overlap) moments.push_back(live);
     --at(backward_at(shape, i - warmup).chunk);
+    // Combined 1F1B runs the two side by side, layer by layer: what the forward gains the backward has let go.
+    if (shape.expert_overlap) moments.push_back(live);
   }
   std::sort(moments.begin(), moments.end());
   moments.erase(std::unique(moments.begin(), moments.end()), moments.end());

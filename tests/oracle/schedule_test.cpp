@@ -79,10 +79,10 @@ class Cases {
   std::mt19937 random_;
 };
 
-std::vector<std::vector<int>> peak_vectors(const replay::Replay& replay, int rank, int vpp) {
+std::vector<std::vector<int>> peak_vectors(const replay::Replay& replay, int rank, int vpp, bool pairs) {
   int highest = 0;
   std::vector<std::vector<int>> peaks;
-  const std::vector<replay::LiveCount> counts = replay::live_over_time(replay, rank, vpp);
+  const std::vector<replay::LiveCount> counts = replay::live_over_time(replay, rank, vpp, pairs);
   for (const replay::LiveCount& count : counts) highest = std::max(highest, count.total);
   for (const replay::LiveCount& count : counts)
     if (count.total == highest) peaks.push_back(count.per_chunk);
@@ -175,7 +175,7 @@ TEST_CASE("live chunks are those of the replay, at every stage") {
                 CAPTURE(shape.microbatches);
                 CAPTURE(overlap);
                 CAPTURE(stage);
-                CHECK(schedule::live_chunks(shape, stage) == peak_vectors(played, stage, vpp));
+                CHECK(schedule::live_chunks(shape, stage) == peak_vectors(played, stage, vpp, overlap));
               }
             }
 }
