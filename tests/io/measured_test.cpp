@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <cstdio>
 #include <fstream>
 
 #include "files.hpp"
@@ -24,7 +25,9 @@ const MeasuredRun& find(const std::vector<MeasuredRun>& runs, const std::string&
 std::vector<MeasuredRun> read(const std::string& rows) {
   const std::string path = "measured_test_rows.json";
   std::ofstream(path) << rows;
-  return io::load_measured(path);
+  auto runs = io::load_measured(path);
+  std::remove(path.c_str());
+  return runs;
 }
 
 }  // namespace
