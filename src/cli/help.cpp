@@ -10,11 +10,21 @@ class ExamplesFirst : public CLI::Formatter {
     const std::string footer = app->get_footer();
     return (footer.empty() ? "" : footer + "\n\n") + CLI::Formatter::make_description(app);
   }
+  /// "N" and "REQUIRED", without the ranges and dots that the library adds; what a value may be is said in words.
+  std::string make_option_opts(const CLI::Option* option) const override {
+    std::string text;
+    if (option->get_type_size() != 0) {
+      const std::string type = option->get_type_name();
+      text = " " + type.substr(0, type.find(':'));
+      if (!option->get_default_str().empty()) text += " (" + option->get_default_str() + ")";
+    }
+    return option->get_required() ? text + " REQUIRED" : text;
+  }
   std::string make_footer(const CLI::App* app) const override { return app->get_parent() ? "" : kManners; }
 
  private:
   static constexpr const char* kManners =
-      "\nEvery command: --format table|csv|json, -o FILE, --help. Colour only on a terminal; NO_COLOR is honoured.\n"
+      "Every command: --format table|csv|json, -o FILE, --help. Colour only on a terminal; NO_COLOR is honoured.\n"
       "Exit codes: 0 done or fits, 1 does not fit, 2 bad input, 3 internal error, 130 interrupted.\n";
 };
 

@@ -80,7 +80,9 @@ int run_in(std::vector<std::string> args, Context& context) {
     return kDone;
   } catch (const CLI::Success&) {
     const auto chosen = app.get_subcommands();
-    context.out << (chosen.empty() ? app.help() : chosen.front()->help("shardfit"));
+    std::string text = chosen.empty() ? app.help() : chosen.front()->help("shardfit");
+    text.erase(text.find_last_not_of('\n') + 1);
+    context.out << text << '\n';
     return kDone;
   } catch (const CLI::ParseError& error) {
     context.err << "shardfit: " << usage_message(app, args, error) << '\n';

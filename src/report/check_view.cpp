@@ -53,7 +53,7 @@ std::string summary_of(const CheckResult& result) {
   }
   if (!result.estimate) return "Allowed by the rules; memory was not computed";
   std::string text = report::verdict_text(result.estimate->verdict);
-  if (result.change) text += ". Smallest change that fits: " + report::change_text(*result.estimate, *result.change);
+  if (result.change) text += ". Fits with " + report::change_text(*result.estimate, *result.change);
   return text;
 }
 

@@ -6,6 +6,7 @@
 #include "report/job_section.hpp"
 #include "report/memory_groups.hpp"
 #include "report/summary.hpp"
+#include "report/symbols_section.hpp"
 #include "shardfit/report/views.hpp"
 
 namespace shardfit {
@@ -81,7 +82,8 @@ Document explain_document(const Scenario& scenario, const Estimate& estimate, Ex
   document.view = "explain";
   document.title = "Explain: " + report::job_title(scenario);
   auto& sections = document.sections;
-  sections = {report::job_section(scenario), report::layout_section(estimate)};
+  sections = {report::job_section(scenario), report::layout_section(estimate),
+              report::symbols_section(scenario.job, estimate)};
   if (all || parts.memory) {
     sections.push_back(memory_terms_section(estimate));
     sections.push_back(report::tensors_section(estimate));

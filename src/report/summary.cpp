@@ -45,7 +45,7 @@ std::string estimate_summary(const Estimate& estimate, const std::optional<Chang
   const std::string terms = largest_time_terms(estimate);
   if (!terms.empty()) text += ", most of it in " + terms;
   text += ".";
-  if (change) text += " Most worth trying: " + change_text(estimate, *change) + ".";
+  if (change) text += std::string(estimate.verdict.fits ? " Most worth trying: " : " Fits with ") + change_text(estimate, *change) + ".";
   return text;
 }
 
@@ -61,7 +61,8 @@ Section change_section(const Estimate& estimate, const Change& change) {
   facts.push_back({{"peak_memory", "device memory", ColumnKind::bytes}, change.quick.peak,
                    "now " + with_unit(estimate.verdict.need)});
   facts.push_back({{"layout_id", "layout id"}, layout_id(change.layout), {}});
-  return {"change", "The single change most worth trying", std::move(facts), {}};
+  return {"change", estimate.verdict.fits ? "The single change most worth trying" : "The single change that fits and is fastest",
+          std::move(facts), {}};
 }
 
 std::vector<std::string> all_warnings(const Scenario& scenario, const Estimate& estimate) {

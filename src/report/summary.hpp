@@ -14,7 +14,7 @@ std::string estimate_summary(const Estimate& estimate, const std::optional<Chang
 /// "recompute none -> selective:moe_act: 2,400.1 tokens/s/GPU (+3.1 %), peak 140.20 GiB".
 std::string change_text(const Estimate& estimate, const Change& change);
 
-/// The change as a section, for data files and for copying its id.
+/// The change as a section, for data files and for copying its id; its title depends on whether the layout fits.
 Section change_section(const Estimate& estimate, const Change& change);
 
 /// What the scenario assumed, what the estimate warns of, and what it does not cover.

@@ -96,8 +96,8 @@ TEST_CASE("several sections are blocks of CSV; one alone is a plain file") {
   document.sections.push_back({"two", "Two", sizes({{"b", gib(2)}}), {}});
   CHECK(rendered(document, Format::csv) == "# one\nsize_gib,name\n1,a\n\n# two\nsize_gib,name\n2,b\n");
   CHECK(rendered(only_sections(document, {"two"}), Format::csv) == "size_gib,name\n2,b\n");
-  CHECK_THROWS_WITH_AS(only_sections(document, {"tow"}),
-                       "--section: got tow, expected one of one, two; did you mean two?", InputError);
+  CHECK_THROWS_WITH_AS(only_sections(document, {"twoo"}),
+                       "--section: got twoo, expected one of one, two; did you mean two?", InputError);
 }
 
 TEST_CASE("colour repeats what words say") {

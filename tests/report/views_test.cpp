@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <doctest/doctest.h>
 
+#include <map>
 #include <nlohmann/json.hpp>
 
 #include "report/memory_groups.hpp"
@@ -80,8 +81,8 @@ TEST_CASE("each stage is shown at its own dearest moment") {
 TEST_CASE("the time waterfall runs from the start to the end of the step") {
   Document document = only_sections(estimate_document(sample::scenario(), sample::estimate()), {"time"});
   const std::string text = rendered(document, Format::table);
-  CHECK(text.find("75.0  1.500  gemm             " + std::string(24, '#') + "\n") != std::string::npos);
-  CHECK(text.find("25.0  0.500  pipeline_bubble  " + std::string(24, ' ') + std::string(8, '#') + "\n") != std::string::npos);
+  CHECK(text.find("75.0   1.500  gemm             " + std::string(24, '#') + "\n") != std::string::npos);
+  CHECK(text.find("25.0   0.500  pipeline_bubble  " + std::string(24, ' ') + std::string(8, '#') + "\n") != std::string::npos);
 }
 
 TEST_CASE("traffic of the busiest stage is added up by group; explain has every call") {
@@ -109,6 +110,20 @@ TEST_CASE("an explanation has formula and source of each term that is there, and
     CHECK(term["formula"].is_string());
     CHECK(term["source"].is_string());
   }
+}
+
+TEST_CASE("the letters of the formulas have their values") {
+  Scenario scenario = sample::scenario();
+  scenario.job.model.text.vocab_size = 1000;
+  scenario.job.model.text.mlps = {{"moe", MoeMlpSpec{.num_experts = 8, .num_experts_per_tok = 2, .intermediate_size = 512}}};
+  Estimate estimate = sample::estimate();
+  estimate.layout.cp = 4;
+  std::map<std::string, std::int64_t> values;
+  for (const json& row : json_of(explain_document(scenario, estimate, {}))["symbols"]) values[row["symbol"]] = row["value"];
+  CHECK(values["N"] == 1024);    // 4096 / 4
+  CHECK(values["V"] == 1024);    // a multiple of 128 x tp 2
+  CHECK(values["topk"] == 2);
+  CHECK(values["m"] == 8);
 }
 
 TEST_CASE("a selection leaves the other parts out") {
