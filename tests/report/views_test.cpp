@@ -119,7 +119,8 @@ TEST_CASE("the letters of the formulas have their values") {
   Estimate estimate = sample::estimate();
   estimate.layout.cp = 4;
   std::map<std::string, std::int64_t> values;
-  for (const json& row : json_of(explain_document(scenario, estimate, {}))["symbols"]) values[row["symbol"]] = row["value"];
+  const json symbols = json_of(explain_document(scenario, estimate, {}))["symbols"];
+  for (const json& row : symbols) values[row["symbol"]] = row["value"];
   CHECK(values["N"] == 1024);    // 4096 / 4
   CHECK(values["V"] == 1024);    // a multiple of 128 x tp 2
   CHECK(values["topk"] == 2);
