@@ -73,6 +73,17 @@ void read_packing(Object& training, TrainingSpec& t) {
   o.done();
 }
 
+/// "image_size": [width, height] in pixels; the model's own rule then gives the visual tokens.
+void read_image_size(const Value& size, Object& vision, VisionWorkload& w) {
+  constexpr int kMaxSide = 100'000;
+  if (vision.find("visual_tokens_per_image"))
+    vision.at("visual_tokens_per_image").refuse("either image_size or visual_tokens_per_image");
+  const std::vector<Value> sides = size.as_list();
+  if (sides.size() != 2) size.refuse("two numbers of pixels, [width, height]");
+  w.image_width = sides[0].as_int(1, kMaxSide);
+  w.image_height = sides[1].as_int(1, kMaxSide);
+}
+
 std::optional<VisionWorkload> read_vision_workload(Object& training, const ModelSpec& model,
                                                    const StackDefaults& defaults, bool text_only,
                                                    Notes& notes) {
@@ -88,7 +99,8 @@ std::optional<VisionWorkload> read_vision_workload(Object& training, const Model
   const std::string data = o.get("data", "real");
   if (data != "real" && data != "mock") o.at("data").refuse_word(data, {"real", "mock"});
   w.mock = data == "mock";
-  if (!w.mock && !o.find("visual_tokens_per_image"))
+  if (const auto size = o.find("image_size")) read_image_size(*size, o, w);
+  if (!w.mock && w.image_width == 0 && !o.find("visual_tokens_per_image"))
     notes.push_back(
         fmt::format("1 image of {:g} visual tokens a sample, spread {:g}, is assumed "
                     "(training.vision.images_per_sample, visual_tokens_per_image, spread)",
@@ -98,6 +110,17 @@ std::optional<VisionWorkload> read_vision_workload(Object& training, const Model
   w.spread = o.get("spread", w.spread, 0.0, 100.0);
   o.done();
   return w;
+}
+
+/// Megatron-Bridge's recipes keep quantised parameters in every precision but blockwise fp8; elsewhere the flag
+/// must be given. Source: Megatron-Bridge training/mixed_precision.py (067f987df).
+bool read_param_gather(Object& o, Precision precision, EntryPoint entry_point, Notes& notes) {
+  if (o.find("fp8_param_gather")) return o.get("fp8_param_gather", false);
+  if (!is_quantized(precision)) return false;
+  const bool gathers = entry_point == EntryPoint::megatron_bridge && precision != Precision::fp8_blockwise;
+  notes.push_back(fmt::format("parameters are taken as {} (training.fp8_param_gather)",
+                              gathers ? "quantised, with no bf16 copy" : "bf16, with quantised copies"));
+  return gathers;
 }
 
 int read_sequence_length(Object& o, Missing missing, Notes& notes) {
@@ -118,7 +141,7 @@ Assumed<TrainingSpec> read_training(const Value& value, Object* assumed, const M
   t.task = o.get("task", Task::pretrain);
   if (!o.find("precision")) notes.push_back("precision bf16 is assumed (training.precision)");
   t.precision = o.get("precision", Precision::bf16);
-  t.fp8_param_gather = o.get("fp8_param_gather", false);
+  t.fp8_param_gather = read_param_gather(o, t.precision, stack.profile.entry_point, notes);
   t.fp8_attention = o.get("fp8_attention", false);
   t.first_last_layers_bf16 = o.get("first_last_layers_bf16", false);
   t.sequence_length = read_sequence_length(o, missing, notes);

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "workload/image_tokens.hpp"
+
 namespace shardfit::workload {
 namespace {
 
@@ -39,10 +41,13 @@ int patches_per_token(const VisionSpec& vision) {
 VisionBatch vision_batch(const VisionSpec& vision, const VisionWorkload& workload, double samples) {
   VisionBatch batch;
   if (workload.mock || workload.images_per_sample <= 0 || samples <= 0) return batch;
+  const double tokens = workload.image_width > 0
+                            ? image_tokens(vision, workload.image_width, workload.image_height).tokens
+                            : workload.visual_tokens_per_image;
   batch.images = samples * workload.images_per_sample;
-  batch.tokens = batch.images * workload.visual_tokens_per_image;
+  batch.tokens = batch.images * tokens;
   batch.patches = batch.tokens * patches_per_token(vision);
-  const double of_one = workload.visual_tokens_per_image * patches_per_token(vision);
+  const double of_one = tokens * patches_per_token(vision);
   const double variance_of_one = workload.spread * workload.spread * std::max(1.0, workload.images_per_sample);
   batch.patches_squared = batch.images * of_one * of_one * (1 + variance_of_one);
   batch.spread = workload.spread / std::sqrt(samples);

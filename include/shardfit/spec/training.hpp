@@ -52,6 +52,7 @@ struct VisionWorkload {
   double images_per_sample = 1;
   double visual_tokens_per_image = 800;    ///< decoder tokens; patches are merge_size^2 times as many
   double spread = 0.8;                     ///< coefficient of variation of visual tokens per sample
+  int image_width = 0, image_height = 0;   ///< pixels; above 0: the model's own rule gives the visual tokens
   bool mock = false;                       ///< no images reach the tower
 };
 

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "workload/image_tokens.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "workload/vision_batch.hpp"
+
+namespace shardfit::workload {
+namespace {
+
+int to_multiple(double side, int f, double (*round_to)(double)) {
+  return std::max(f, int(round_to(side / f)) * f);
+}
+
+double round_half_even(double v) { return std::nearbyint(v); }   // as Python's round, which the processors use
+
+ImageTokens counted(const VisionSpec& vision, int width, int height) {
+  ImageTokens t{.width = width, .height = height};
+  t.patches = width / vision.patch_size * (height / vision.patch_size);
+  t.tokens = t.patches / patches_per_token(vision);
+  return t;
+}
+
+ImageTokens native(const VisionSpec& vision, int width, int height, double min_pixels, double max_pixels) {
+  const int f = vision.resolution.resize_multiple;
+  const double frames = vision.resolution.frames_counted;
+  int w = to_multiple(width, f, round_half_even), h = to_multiple(height, f, round_half_even);
+  const double pixels = double(width) * height * frames;
+  if (double(w) * h * frames > max_pixels) {
+    const double shrink = std::sqrt(pixels / max_pixels);
+    w = to_multiple(width / shrink, f, std::floor);
+    h = to_multiple(height / shrink, f, std::floor);
+  } else if (double(w) * h * frames < min_pixels) {
+    const double grow = std::sqrt(min_pixels / pixels);
+    w = to_multiple(width * grow, f, std::ceil);
+    h = to_multiple(height * grow, f, std::ceil);
+  }
+  return counted(vision, w, h);
+}
+
+ImageTokens native_padded(const VisionSpec& vision, int width, int height) {
+  const VisionSpec::Resolution& r = vision.resolution;
+  const double p = vision.patch_size;
+  double scale = std::min(1.0, std::sqrt(r.max_patches / (width / p * (height / p))));
+  if (r.max_patches_per_side > 0)
+    scale = std::min({scale, r.max_patches_per_side * p / width, r.max_patches_per_side * p / height});
+  const double w = std::max(1.0, std::floor(width * scale)), h = std::max(1.0, std::floor(height * scale));
+  return counted(vision, to_multiple(w, r.resize_multiple, std::ceil), to_multiple(h, r.resize_multiple, std::ceil));
+}
+
+}  // namespace
+
+ImageTokens image_tokens(const VisionSpec& vision, int width, int height, std::int64_t min_pixels,
+                         std::int64_t max_pixels) {
+  const VisionSpec::Resolution& r = vision.resolution;
+  switch (r.kind) {
+    case VisionSpec::Resolution::Kind::fixed: return counted(vision, r.image_size, r.image_size);
+    case VisionSpec::Resolution::Kind::native_padded: return native_padded(vision, width, height);
+    default:
+      return native(vision, width, height, double(min_pixels > 0 ? min_pixels : r.min_pixels),
+                    double(max_pixels > 0 ? max_pixels : r.max_pixels));
+  }
+}
+
+}  // namespace shardfit::workload

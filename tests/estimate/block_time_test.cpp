@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "estimate/block_time.hpp"
+
+#include <doctest/doctest.h>
+
+#include "estimate/stage_load.hpp"
+
+using namespace shardfit;
+using namespace shardfit::estimate;
+
+namespace {
+
+/// A timed operation of 1 ms GEMM with one module unit and ten launches.
+TimedOp op(std::optional<GraphScope> scope, EnumSet<RecomputeModule> recomputed_by = {}) {
+  TimedOp o;
+  o.scope = scope;
+  o.recomputed_by = recomputed_by;
+  o.forward.gemm = 1e-3;
+  o.forward.kernels = 10;
+  o.forward.host_units = 1;
+  o.backward.gemm = 2e-3;
+  return o;
+}
+
+struct Fixture {
+  compute::Device device;
+  comm::LayoutLinks links{};
+  TimingRates rates;
+  Fixture() {
+    device.kernel_gap = 1e-6;
+    device.host_unit = 1e-3;
+    rates.device = &device;
+    rates.links = &links;
+  }
+};
+
+}  // namespace
+
+TEST_CASE_FIXTURE(Fixture, "eager: every launch gaps, every unit costs the host") {
+  const BlockTime t = block_time({op(GraphScope::attn)}, Layout{}, rates);
+  CHECK(t.forward.gemm == doctest::Approx(1e-3));
+  CHECK(t.backward.gemm == doctest::Approx(2e-3));
+  CHECK(t.forward.gaps == doctest::Approx(10e-6));
+  CHECK(t.forward.host == doctest::Approx(1e-3));
+  CHECK(t.rerun.gemm == 0);
+}
+
+TEST_CASE_FIXTURE(Fixture, "a graphed scope is one replay however many operations it holds") {
+  Layout layout;
+  layout.cuda_graph = {CudaGraphImpl::transformer_engine, {GraphScope::attn}};
+  const BlockTime t = block_time({op(GraphScope::attn), op(GraphScope::attn), op(std::nullopt)}, layout, rates);
+  CHECK(t.forward.host == doctest::Approx(1e-3 + 0.12e-3));
+  CHECK(t.forward.gaps == doctest::Approx((10 + 2 * 4) * 1e-6));
+  layout.cuda_graph = {CudaGraphImpl::full_iteration, {}};
+  CHECK(block_time({op(GraphScope::attn), op(std::nullopt)}, layout, rates).forward.host == 0);
+}
+
+TEST_CASE_FIXTURE(Fixture, "selective recompute reruns the operations of its modules only") {
+  Layout layout;
+  layout.recompute = {RecomputeGranularity::selective, {RecomputeModule::mlp}};
+  const BlockTime t =
+      block_time({op(std::nullopt, {RecomputeModule::mlp}), op(std::nullopt, {RecomputeModule::core_attn})}, layout, rates);
+  CHECK(t.rerun.gemm == doctest::Approx(1e-3));
+}
+
+TEST_CASE("the soft maximum is the larger one, a little more where both are alike") {
+  CHECK(soft_max(1, 0) == 1);
+  CHECK(soft_max(0, 2) == 2);
+  CHECK(soft_max(2, 1) == doctest::Approx(2.0052).epsilon(1e-4));
+  CHECK(soft_max(1, 1) == doctest::Approx(1.1225).epsilon(1e-4));
+}

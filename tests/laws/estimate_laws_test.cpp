@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+// Laws that hold for every layout of every scenario that ships: what the sweep sees is what an estimate says, totals are
+// sums of their rows, and the few monotone relations that users rely on.
+#include <doctest/doctest.h>
+
+#include <random>
+
+#include "io/load.hpp"
+#include "shardfit/search/sweep.hpp"
+
+using namespace shardfit;
+
+namespace {
+
+/// A few valid layouts of a scenario's space, drawn without favour: the first valid ones from random starting points.
+std::vector<Layout> some_layouts(const Scenario& scenario, int wanted) {
+  std::mt19937_64 random(7);
+  std::vector<Layout> found;
+  const std::uint64_t size = space_size(scenario.space);
+  for (int tries = 0; tries < 200'000 && int(found.size()) < wanted; ++tries) {
+    const Layout layout = layout_at(scenario, random() % size);
+    if (all_violations(scenario.job, layout).empty()) found.push_back(layout);
+  }
+  return found;
+}
+
+struct Case {
+  explicit Case(const char* file) : scenario(io::load_scenario(std::string(SHARDFIT_SOURCE_DIR) + "/scenarios/" + file)),
+                                    estimator(scenario.job) {}
+  Scenario scenario;
+  Estimator estimator;
+  Estimator::Workspace workspace;
+};
+
+constexpr const char* kScenarios[] = {"qwen3-vl-235b-gb200.json", "qwen3-vl-235b-b200.json", "qwen3.5-35b-a3b-gb200.json",
+                                      "qwen3-235b-gb200.json",    "deepseek-v3-gb200.json",  "llama-3-70b-gb200.json"};
+
+Bytes peak_of(Case& c, const Layout& layout) { return c.estimator.quick(layout, c.workspace).peak; }
+
+}  // namespace
+
+TEST_CASE("the sweep's numbers are the estimate's, to the last bit") {
+  for (const char* file : kScenarios) {
+    Case c(file);
+    const std::vector<Layout> layouts = some_layouts(c.scenario, 25);
+    REQUIRE(layouts.size() >= 5);
+    for (const Layout& layout : layouts) {
+      const Quick quick = c.estimator.quick(layout, c.workspace);
+      const Estimate full = c.estimator.evaluate(layout);
+      CAPTURE(full.layout_id);
+      CHECK(quick.step_time_s == full.step_time_s);
+      CHECK(quick.peak == full.verdict.need);
+      CHECK(quick.fits == full.verdict.fits);
+      CHECK(quick.tokens_per_s_per_gpu == doctest::Approx(full.tokens_per_s_per_gpu).epsilon(1e-12));
+      CHECK(layout_id(parse_layout_id(full.layout_id)) == full.layout_id);
+    }
+  }
+}
+
+TEST_CASE("totals are sums of their rows") {
+  for (const char* file : kScenarios) {
+    Case c(file);
+    for (const Layout& layout : some_layouts(c.scenario, 10)) {
+      const Estimate e = c.estimator.evaluate(layout);
+      double seconds = 0;
+      for (const Seconds& s : e.time.rows) {
+        CHECK(s.value >= 0);
+        seconds += s.value;
+      }
+      CHECK(seconds == doctest::Approx(e.step_time_s).epsilon(1e-12));
+      for (const StageMemory& stage : e.memory) {
+        Bytes inside, all;
+        for (std::size_t t = 0; t < kCount<MemoryTerm>; ++t) {
+          const Bytes row = stage.ledger[MemoryTerm(t)];
+          CHECK(row.value >= 0);
+          all += row;
+          if (!is_outside_torch(MemoryTerm(t))) inside += row;
+        }
+        CHECK(inside == stage.ledger.allocated());
+        CHECK(all == stage.ledger.total());
+      }
+    }
+  }
+}
+
+TEST_CASE("more usable memory never makes a fitting layout infeasible") {
+  Case c("llama-3-70b-gb200.json");
+  Job roomy = c.scenario.job;
+  roomy.hardware.gpu.memory_usable_gib.value *= 1.1;
+  const Estimator larger(roomy);
+  Estimator::Workspace workspace;
+  for (const Layout& layout : some_layouts(c.scenario, 60))
+    if (c.estimator.quick(layout, c.workspace).fits) CHECK(larger.quick(layout, workspace).fits);
+}
+
+TEST_CASE("a larger micro-batch and less recompute never use less memory") {
+  for (const char* file : {"llama-3-70b-gb200.json", "qwen3-235b-gb200.json"}) {
+    Case c(file);
+    for (Layout layout : some_layouts(c.scenario, 40)) {
+      CAPTURE(layout_id(layout));
+      const Bytes small = peak_of(c, layout);
+      Layout larger = layout;
+      larger.micro_batch_size *= 2;
+      if (all_violations(c.scenario.job, larger).empty() && larger.pp == 1) CHECK(peak_of(c, larger) >= small);
+      Layout frugal = layout;
+      frugal.recompute = {.granularity = RecomputeGranularity::full};
+      const bool was_less = layout.recompute.granularity != RecomputeGranularity::full;
+      if (was_less && all_violations(c.scenario.job, frugal).empty()) CHECK(peak_of(c, frugal) <= small);
+    }
+  }
+}
+
+TEST_CASE("an axis of one costs nothing: no traffic in a group of one, no bubble without stages") {
+  Case c("qwen3-235b-gb200.json");
+  Layout layout;
+  layout.ep = 64;
+  layout.dispatcher = Dispatcher::hybridep;
+  layout.recompute.granularity = RecomputeGranularity::full;
+  REQUIRE(all_violations(c.scenario.job, layout).empty());
+  const Estimate e = c.estimator.evaluate(layout);
+  CHECK(e.time.rows[TimeTerm::pipeline_bubble].value == doctest::Approx(0).epsilon(1e-9));
+  CHECK(e.time.rows[TimeTerm::pipeline_p2p].value == 0);
+  CHECK(e.time.rows[TimeTerm::tensor_parallel].value == 0);
+  CHECK(e.time.rows[TimeTerm::context_parallel].value == 0);
+  for (const TrafficRow& row : e.traffic) {
+    CHECK(row.group != "tp");
+    CHECK(row.group != "cp");
+    CHECK(row.group != "pp");
+  }
+}
