@@ -59,7 +59,8 @@ int run_validate(const Flags& flags, Context& context) {
     result.effects = validation::score_effects(io::load_effects(flags.effects), result.runs, result.rows);
 
   const std::vector<std::string> broken = broken_limits(flags, result.summary);
-  if (format_of(flags.output) == Format::json) output.write_text(validation_json(result), context);
+  if (flags.output.format == "markdown") output.write_text(validation_markdown(result), context);
+  else if (format_of(flags.output) == Format::json) output.write_text(validation_json(result), context);
   else if (format_of(flags.output) == Format::csv) output.write(validation_rows_document(result), context);
   else output.write(validation_document(result), context);
   for (const std::string& text : broken) context.err << "shardfit: limit broken: " << text << '\n';
@@ -81,7 +82,7 @@ void add_validate(CLI::App& app, Action& action) {
   command->add_option("--min-supported", flags->min_supported, "Fail (exit 1) below this share of rows with a prediction");
   command->add_option("--max-median", flags->max_median, "Fail above this median error of any quantity (0.05 is 5 %)");
   command->add_option("--max-p90", flags->max_p90, "Fail above this 90th percentile of errors of any quantity");
-  add_output_flags(*command, flags->output);
+  add_output_flags(*command, flags->output, {"markdown"});
   command->callback([flags, &action] { action = [flags](Context& context) { return run_validate(*flags, context); }; });
 }
 

@@ -28,4 +28,7 @@ Document validation_rows_document(const ValidationResult& result);
 /// in the units of the measured files.
 std::string validation_json(const ValidationResult& result);
 
+/// The same as Markdown, with errors by cluster, model, precision and family, for docs/accuracy.md.
+std::string validation_markdown(const ValidationResult& result);
+
 }  // namespace shardfit

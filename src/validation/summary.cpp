@@ -79,6 +79,19 @@ OrderSummary summarize_order(const std::vector<MeasuredRun>& runs, const std::ve
 
 }  // namespace
 
+std::vector<GroupSummary> summarize_by(const std::vector<MeasuredRun>& runs, const std::vector<Row>& rows,
+                                       const std::string& field, const std::string& quantity) {
+  std::map<std::string, std::vector<double>> errors;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const auto at = runs[i].fields.find(field);
+    for (const Score& score : rows[i].scores)
+      if (score.name == quantity) errors[at == runs[i].fields.end() ? "-" : at->second].push_back(score.error());
+  }
+  std::vector<GroupSummary> groups;
+  for (const auto& [name, list] : errors) groups.push_back({name, summarize_quantity(quantity, list)});
+  return groups;
+}
+
 double quantile(std::vector<double>& values, double p) {
   std::sort(values.begin(), values.end());
   const auto rank = std::size_t(std::ceil(p * double(values.size())));

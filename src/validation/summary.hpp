@@ -32,6 +32,15 @@ struct Summary {
 
 Summary summarize(const std::vector<MeasuredRun>& runs, const std::vector<Row>& rows);
 
+/// Errors of one quantity over the rows that share a field's value ("hardware", "model", ...; see MeasuredRun::fields).
+struct GroupSummary {
+  std::string group;
+  QuantitySummary errors;
+};
+/// Groups in the order of their names; rows without the field stand under "-".
+std::vector<GroupSummary> summarize_by(const std::vector<MeasuredRun>& runs, const std::vector<Row>& rows,
+                                       const std::string& field, const std::string& quantity);
+
 /// The p-th quantile (0..1) of values, by nearest rank. `values` is sorted by the call; must not be empty.
 double quantile(std::vector<double>& values, double p);
 

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "report/validation_view.hpp"
+
+namespace shardfit {
+namespace {
+
+using validation::QuantitySummary;
+
+constexpr std::size_t kWorst = 15;
+
+std::string error_header(const std::string& first) {
+  return "| " + first + " | rows | median | p90 | largest | bias |\n|---|---:|---:|---:|---:|---:|\n";
+}
+
+std::string error_row(const std::string& name, const QuantitySummary& q) {
+  return fmt::format("| {} | {} | {:.2f} % | {:.2f} % | {:.1f} % | {:+.2f} % |\n", name, q.rows, 100 * q.median_abs_error,
+                     100 * q.p90_abs_error, 100 * q.max_abs_error, 100 * q.bias);
+}
+
+std::string groups_text(const ValidationResult& result, const std::string& quantity) {
+  std::string text;
+  for (const char* field : {"hardware", "model", "precision", "family", "release"}) {
+    const auto groups = validation::summarize_by(result.runs, result.rows, field, quantity);
+    if (groups.size() < 2) continue;
+    text += fmt::format("\nBy {}:\n\n", field) + error_header(field);
+    for (const validation::GroupSummary& g : groups) text += error_row(g.group, g.errors);
+  }
+  return text;
+}
+
+std::string worst_text(const ValidationResult& result, const std::string& quantity) {
+  std::vector<std::pair<double, const validation::Row*>> rows;
+  for (const validation::Row& row : result.rows)
+    for (const validation::Score& s : row.scores)
+      if (s.name == quantity) rows.push_back({s.error(), &row});
+  std::stable_sort(rows.begin(), rows.end(), [](const auto& a, const auto& b) { return std::abs(a.first) > std::abs(b.first); });
+  rows.resize(std::min(rows.size(), kWorst));
+  std::string text = "\nLargest errors:\n\n| error | run |\n|---:|---|\n";
+  for (const auto& [error, row] : rows) text += fmt::format("| {:+.1f} % | {} |\n", 100 * error, row->id);
+  return text;
+}
+
+std::string verdict_text(const ValidationResult& result) {
+  const validation::VerdictSummary& v = result.summary.verdicts;
+  if (v.rows == 0) return "";
+  std::string text = fmt::format(
+      "\n## Fits or out of memory\n\n{} outcomes known, {} of them out of memory; {} of these predicted, {} of the {} that ran "
+      "predicted to fit. Balanced accuracy {:.3f} (always saying \"fits\": 0.5), Brier score of `p_oom` {:.3f}.\n",
+      v.rows, v.oom, v.oom_caught, v.fits_right, v.rows - v.oom, v.balanced_accuracy, v.brier);
+  text += "\nWrong verdicts:\n\n| measured | p_oom | run |\n|---|---:|---|\n";
+  for (const validation::Row& row : result.rows)
+    if (row.verdict && row.verdict->measured_oom != row.verdict->predicted_oom)
+      text += fmt::format("| {} | {:.2f} | {} |\n", row.verdict->measured_oom ? "oom" : "fits", row.verdict->p_oom, row.id);
+  return text;
+}
+
+std::string effects_text(const validation::EffectSummary& e) {
+  return fmt::format(
+      "\n## Effects of single changes\n\n{} pairs, {} with a prediction. Clean pairs above their noise: {}; sign right {}, size "
+      "within a third {}. Clean pairs below their noise: {}, predicted below 5 %: {}.\n",
+      e.pairs, e.predicted, e.clean_above_noise, e.sign_right, e.size_right, e.no_change, e.no_change_right);
+}
+
+std::string without_text(const ValidationResult& result) {
+  std::string text = "\n## Rows without a prediction\n\n| status | reason | run |\n|---|---|---|\n";
+  bool any = false;
+  for (const validation::Row& row : result.rows) {
+    if (row.status == validation::RowStatus::ok) continue;
+    any = true;
+    text += fmt::format("| {} | {} | {} |\n", name_of(row.status), row.reason, row.id);
+  }
+  return any ? text : "";
+}
+
+}  // namespace
+
+std::string validation_markdown(const ValidationResult& result) {
+  const validation::Summary& s = result.summary;
+  std::string text = fmt::format("Cost model {}; {} rows, {} predicted, {} unsupported, {} refused.\n\n", kCostModelVersion, s.rows,
+                                 s.ok, s.unsupported, s.invalid + s.errors);
+  text += error_header("quantity");
+  for (const QuantitySummary& q : s.quantities) text += error_row(q.quantity, q);
+  for (const QuantitySummary& q : s.quantities)
+    text += fmt::format("\n## {}\n", q.quantity) + groups_text(result, q.quantity) + worst_text(result, q.quantity);
+  text += verdict_text(result);
+  if (s.order.pairs)
+    text += fmt::format("\n## Order of layouts\n\nPairs of one model, GPU and precision that differ by more than 5 %: {} of {} in "
+                        "the right order.\n", s.order.right, s.order.pairs);
+  if (result.effects) text += effects_text(result.effects->summary);
+  return text + without_text(result);
+}
+
+}  // namespace shardfit
