@@ -50,6 +50,9 @@ std::string validation_json(const ValidationResult& result) {
   out["verdicts"] = {{"rows", v.rows}, {"oom", v.oom}, {"oom_caught", v.oom_caught}, {"fits_right", v.fits_right},
                      {"balanced_accuracy", v.balanced_accuracy}, {"brier", v.brier}};
   out["order"] = {{"pairs", result.summary.order.pairs}, {"right", result.summary.order.right}};
+  out["rank_correlation"] = ordered_json::array();
+  for (const validation::RankCorrelation& r : result.summary.rank_correlations)
+    out["rank_correlation"].push_back({{"group", r.group}, {"rows", r.rows}, {"spearman", r.correlation}});
   if (result.effects) {
     out["effects"] = ordered_json::array();
     for (const validation::EffectRow& r : result.effects->rows) out["effects"].push_back(json_of(r));

@@ -49,6 +49,15 @@ Section order_section(const validation::OrderSummary& o) {
   return {"order", "Order of layouts of one model, GPU and precision", std::move(facts), {}};
 }
 
+Section rank_section(const std::vector<validation::RankCorrelation>& correlations) {
+  Table table{.columns = {{"group", "model/cluster/precision/sequence"},
+                          {"rows", "rows", ColumnKind::count},
+                          {"spearman", "rank correlation", ColumnKind::number, 2}}};
+  for (const validation::RankCorrelation& r : correlations)
+    table.rows.push_back({{text_cell(r.group), count_cell(r.rows), r.correlation}});
+  return {"rank_correlation", "Rank correlation of time per token", std::move(table), {}};
+}
+
 Section effects_section(const validation::EffectSummary& e) {
   Facts facts{{{"pairs", "pairs", ColumnKind::count}, count_cell(e.pairs), ""},
               {{"predicted", "with a prediction", ColumnKind::count}, count_cell(e.predicted), ""},
@@ -133,6 +142,8 @@ Document validation_document(const ValidationResult& result) {
   document.sections.push_back(quantities_section(result.summary));
   if (result.summary.verdicts.rows) document.sections.push_back(verdicts_section(result.summary.verdicts));
   if (result.summary.order.pairs) document.sections.push_back(order_section(result.summary.order));
+  if (!result.summary.rank_correlations.empty())
+    document.sections.push_back(rank_section(result.summary.rank_correlations));
   if (result.effects) {
     document.sections.push_back(effects_section(result.effects->summary));
     document.sections.push_back(effect_rows_section(*result.effects));

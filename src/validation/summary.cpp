@@ -52,19 +52,25 @@ std::optional<TimePerToken> time_per_token(const MeasuredRun& run, const Row& ro
   return std::nullopt;
 }
 
-OrderSummary summarize_order(const std::vector<MeasuredRun>& runs, const std::vector<Row>& rows) {
-  std::map<std::string, std::vector<TimePerToken>> groups;
+using Groups = std::map<std::string, std::vector<TimePerToken>>;
+
+/// Rows with a time per token and GPU, by model, hardware, precision and sequence length.
+Groups comparable_rows(const std::vector<MeasuredRun>& runs, const std::vector<Row>& rows) {
+  Groups groups;
   for (std::size_t i = 0; i < rows.size(); ++i) {
     if (rows[i].status != RowStatus::ok) continue;
     const Job& job = runs[i].scenario.job;
     if (auto t = time_per_token(runs[i], rows[i])) {
-      // Per GPU, so that runs on other numbers of GPUs compare.
-      t->measured *= job.gpus;
+      t->measured *= job.gpus;   // per GPU, so that runs on other numbers of GPUs compare
       t->predicted *= job.gpus;
       groups[job.model.name + "/" + job.hardware.name + "/" + std::string(name_of(job.training.precision)) + "/" +
              std::to_string(job.training.sequence_length)].push_back(*t);
     }
   }
+  return groups;
+}
+
+OrderSummary summarize_order(const Groups& groups) {
   OrderSummary s;
   for (const auto& [key, group] : groups)
     for (std::size_t a = 0; a < group.size(); ++a)
@@ -75,6 +81,43 @@ OrderSummary summarize_order(const std::vector<MeasuredRun>& runs, const std::ve
         s.right += (measured > 1) == (group[a].predicted > group[b].predicted);
       }
   return s;
+}
+
+/// Ranks of values, ties sharing their mean rank.
+std::vector<double> ranks_of(const std::vector<double>& values) {
+  std::vector<double> ranks;
+  for (double v : values) {
+    double below = 0, equal = 0;
+    for (double o : values) below += o < v, equal += o == v;
+    ranks.push_back(below + (equal - 1) / 2);
+  }
+  return ranks;
+}
+
+/// Pearson's correlation of ranks; none where one side does not vary.
+std::optional<double> spearman(const std::vector<double>& a, const std::vector<double>& b) {
+  const std::vector<double> ra = ranks_of(a), rb = ranks_of(b);
+  const double mean = (double(a.size()) - 1) / 2;
+  double ab = 0, aa = 0, bb = 0;
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    ab += (ra[i] - mean) * (rb[i] - mean);
+    aa += (ra[i] - mean) * (ra[i] - mean);
+    bb += (rb[i] - mean) * (rb[i] - mean);
+  }
+  if (aa == 0 || bb == 0) return std::nullopt;
+  return ab / std::sqrt(aa * bb);
+}
+
+std::vector<RankCorrelation> rank_correlations(const Groups& groups) {
+  constexpr std::size_t kFewest = 3;
+  std::vector<RankCorrelation> out;
+  for (const auto& [key, group] : groups) {
+    if (group.size() < kFewest) continue;
+    std::vector<double> measured, predicted;
+    for (const TimePerToken& t : group) measured.push_back(t.measured), predicted.push_back(t.predicted);
+    if (const auto r = spearman(measured, predicted)) out.push_back({key, int(group.size()), *r});
+  }
+  return out;
 }
 
 }  // namespace
@@ -110,7 +153,9 @@ Summary summarize(const std::vector<MeasuredRun>& runs, const std::vector<Row>& 
   }
   for (auto& [name, list] : errors) s.quantities.push_back(summarize_quantity(name, list));
   s.verdicts = summarize_verdicts(rows);
-  s.order = summarize_order(runs, rows);
+  const Groups groups = comparable_rows(runs, rows);
+  s.order = summarize_order(groups);
+  s.rank_correlations = rank_correlations(groups);
   return s;
 }
 

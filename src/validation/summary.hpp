@@ -23,11 +23,20 @@ struct VerdictSummary {
 /// Pairs of runs of one model, hardware and precision whose measured time per token differs by more than 5 %.
 struct OrderSummary { int pairs = 0, right = 0; };
 
+/// Spearman's correlation of predicted and measured time per token and GPU over the rows of one model, hardware, precision
+/// and sequence length; groups of at least three rows whose times differ.
+struct RankCorrelation {
+  std::string group;
+  int rows = 0;
+  double correlation = 0;
+};
+
 struct Summary {
   int rows = 0, ok = 0, unsupported = 0, invalid = 0, errors = 0;
   std::vector<QuantitySummary> quantities;
   VerdictSummary verdicts;
   OrderSummary order;
+  std::vector<RankCorrelation> rank_correlations;
 };
 
 Summary summarize(const std::vector<MeasuredRun>& runs, const std::vector<Row>& rows);

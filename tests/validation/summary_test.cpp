@@ -49,6 +49,15 @@ TEST_CASE("order: only pairs that differ by more than five percent count") {
   CHECK(s.order.right == 1);   // a-c is predicted the wrong way round
 }
 
+TEST_CASE("rank correlation: one swap among three") {
+  const std::vector<MeasuredRun> runs{run("a"), run("b"), run("c")};
+  const Summary s = summarize(runs, {row("a", 1, 1), row("b", 2, 3), row("c", 3, 2)});
+  REQUIRE(s.rank_correlations.size() == 1);
+  CHECK(s.rank_correlations[0].rows == 3);
+  CHECK(s.rank_correlations[0].correlation == doctest::Approx(0.5));
+  CHECK(summarize(runs, {row("a", 1, 1), row("b", 2, 1), row("c", 3, 1)}).rank_correlations.empty());
+}
+
 TEST_CASE("verdicts: saying always 'fits' has a balanced accuracy of a half") {
   std::vector<MeasuredRun> runs;
   std::vector<Row> rows;
