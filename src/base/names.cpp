@@ -25,7 +25,13 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
 }  // namespace
 
 std::optional<std::string> nearest_name(std::string_view word, std::span<const std::string_view> candidates) {
+  // A name cut short ("Qwen3-235" of "Qwen3-235B-A22B") is a likelier slip than a few wrong letters.
+  constexpr std::size_t kTelling = 3;
   std::optional<std::string> best;
+  if (word.size() >= kTelling)
+    for (std::string_view candidate : candidates)
+      if (candidate.starts_with(word) && (!best || candidate.size() < best->size())) best = std::string(candidate);
+  if (best) return best;
   std::size_t best_distance = std::max<std::size_t>(1, word.size() / 3) + 1;
   for (std::string_view candidate : candidates) {
     const std::size_t distance = edit_distance(word, candidate);

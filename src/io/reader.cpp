@@ -145,7 +145,13 @@ std::optional<Value> Object::find(const std::string& key) {
 
 Value Object::at(const std::string& key) {
   if (auto v = find(key)) return *v;
-  throw InputError(place_.file, place_.down(key).pointer, "nothing", "a value for \"" + key + "\"");
+  // A key that nobody has asked for and that nearly spells this one is what the user meant to write.
+  std::vector<std::string_view> strangers;
+  for (const auto& [name, value] : json_->items())
+    if (!known_.contains(name)) strangers.push_back(name);
+  const auto slip = nearest_name(key, strangers);
+  throw InputError(place_.file, place_.down(key).pointer, "nothing", "a value for \"" + key + "\"",
+                   slip ? "is \"" + *slip + "\" a slip of it?" : "");
 }
 
 int Object::get(const std::string& key, int otherwise, int least, int most) {
