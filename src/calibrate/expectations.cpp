@@ -50,8 +50,8 @@ Expectation expectation_of(Coefficient c) {
     case Coefficient::quantize_bandwidth: return {0.65, 0.4, 0.9};      // k: cast columns of the GEMM tables
     case Coefficient::nvfp4_quantize: return {1.3, 1, 2.5};             // k: the same, nvfp4 over block fp8
     case Coefficient::scan_tflops: return {60, 30, 90};                 // a: public kernel benchmarks of SSD
-    case Coefficient::host_ms_x86: return {0.8, 0.4, 1.6};              // a: launch counts times 5 us and module costs
-    case Coefficient::host_ms_grace: return {1.0, 0.4, 1.6};            // a: slower single thread
+    case Coefficient::host_unit_ms: return {0.3, 0.05, 1};              // a: a few TE modules of 30 to 100 us each
+    case Coefficient::host_launch_us: return {7, 3, 15};                // a: 5 to 8 us a launch through PyTorch
     case Coefficient::kernel_gap_us: return {2, 1, 4};                  // m: gaps between kernels in public traces
     case Coefficient::dispatch_nvlink: return {0.6, 0.5, 0.9};          // m: HybridEP and DeepEP microbenchmarks
     case Coefficient::alltoall_rate: return {0.7, 0.6, 1};              // m: NCCL all-to-all against them
@@ -100,8 +100,6 @@ bool depends(const Job& job, const SharedVariable& v) {
     case Coefficient::quantize_bandwidth: return is_quantized(precision);
     case Coefficient::memory_hopper:
     case Coefficient::memory_blackwell: return runs_on_generation(job, v.coefficient);
-    case Coefficient::host_ms_x86: return job.hardware.node.cpu == HostCpu::x86;
-    case Coefficient::host_ms_grace: return job.hardware.node.cpu == HostCpu::grace;
     case Coefficient::scan_tflops: return has_recurrent_mixer(job.model.text);
     case Coefficient::grouped_gemm_rate:
     case Coefficient::dispatch_nvlink:

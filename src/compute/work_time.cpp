@@ -28,10 +28,6 @@ constexpr PrecisionCost precision_cost(Precision precision) {
   }
 }
 
-/// Host cost of one launch, in module units (about 8 us where a unit is 1.3 ms). Assumed, kept fixed in the
-/// fit.
-constexpr double kUnitsPerLaunch = 0.006;
-
 void add(const block::Kernel& kernel, const Device& device, WorkTime& sum) {
   using block::KernelKind;
   const bool wgrad = kernel.pass == block::Pass::wgrad;
@@ -70,6 +66,7 @@ WorkTime& WorkTime::operator+=(const WorkTime& o) {
   wgrad += o.wgrad;
   kernels += o.kernels;
   host_units += o.host_units;
+  host_launches += o.host_launches;
   syncs += o.syncs;
   serial += o.serial;
   return *this;
@@ -80,7 +77,8 @@ WorkTime time_of(const block::Work& work, const Device& device, Precision precis
   for (const block::Kernel& kernel : work.kernels) add(kernel, device, sum);
   const PrecisionCost cost = precision_cost(precision);
   sum.kernels = work.host.kernels * cost.kernels;
-  sum.host_units = (work.host.units + kUnitsPerLaunch * sum.kernels) * cost.host;
+  sum.host_units = work.host.units * cost.host;
+  sum.host_launches = sum.kernels * cost.host;
   sum.syncs = work.host.syncs;
   sum.serial = work.host.serial_ms * 1e-3;
   return sum;

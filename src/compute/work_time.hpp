@@ -11,7 +11,8 @@ struct WorkTime {
   double gemm = 0, experts = 0, attention = 0, scan = 0, memory = 0, permute = 0, quantize = 0;   ///< s
   double wgrad = 0;            ///< of gemm and experts, the weight-gradient part (can be delayed)
   double kernels = 0;          ///< launches
-  double host_units = 0;       ///< module units, with the launches' share
+  double host_units = 0;       ///< module units that the host pays for
+  double host_launches = 0;    ///< launches that it pays for (longer Python paths of quantised modules counted in)
   double syncs = 0;
   double serial = 0;           ///< s of host loops while the device idles
   WorkTime& operator+=(const WorkTime& o);

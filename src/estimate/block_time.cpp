@@ -4,12 +4,18 @@
 // Formula     sums over operations of kernel and collective times; gaps = launches * gap (0.4 of it in a graph);
 //             host = module units * ms a unit; a replayed graph scope costs 0.12 unit, a full-iteration graph none;
 //             sync = 0.2 ms a device-to-host read of row counts.
-// Source      terms and constants: step-time study of published runs (hardware/step-time.json names it).
+//             A combined 1F1B pair runs a forward F beside another micro-batch's backward B: the gradient of combine (B)
+//             behind attention (F), dispatch (F) and its gradient (B) behind the experts of both, combine (F) behind
+//             attention (B). Each hides up to the length of the compute beside it.
+// Source      terms and constants: step-time study of published runs (hardware/step-time.json names it); pairs:
+//             Megatron-LM core/models/common/model_chunk_schedule_plan.py and core/pipeline_parallel/combined_1f1b.py.
 // Valid when  operations of a block run one after the other on one stream.
 // Ignores     what delayed weight gradients hide beyond expert overlap.
 // Checked by  tests/estimate/block_time_test.cpp, tests/measured.
 
 #include "estimate/block_time.hpp"
+
+#include <algorithm>
 
 namespace shardfit::estimate {
 namespace {
@@ -50,7 +56,8 @@ void add_pass(PassTime& t, const compute::WorkTime& work, const comm::TrafficTim
   t.hidden += traffic.tp_hidden + traffic.cp_hidden;
   t.sync += work.syncs * kSyncSeconds;
   t.serial += work.serial;
-  if (launch == Launch::eager) t.host += work.host_units * rates.device->host_unit;
+  if (launch == Launch::eager)
+    t.host += work.host_units * rates.device->host_unit + work.host_launches * rates.device->host_launch;
 }
 
 /// Host cost of the distinct scopes replayed once each in a pass. Without scopes (local graphs) each operation kind is a
@@ -60,8 +67,33 @@ double replay_host(EnumSet<GraphScope> scopes, bool whole_layer, const TimingRat
   return replays * kGraphReplayUnits * rates.device->host_unit;
 }
 
+/// Whether an operation runs in the expert half of a layer (beside the dispatch) or in the attention half.
+bool in_expert_half(block::View view) {
+  return view == block::View::experts || view == block::View::shared_expert || view == block::View::latent;
+}
+
+/// The compute of a pass that expert traffic can hide behind, and the traffic, by where the schedule puts them.
+struct Halves {
+  double attention = 0, experts = 0, dispatch = 0, combine = 0;
+
+  void add(block::View view, const PassTime& before, const PassTime& after) {
+    (view == block::View::combine ? combine : dispatch) += after.ep - before.ep;
+    (in_expert_half(view) ? experts : attention) += after.device(0, 0) - after.ep - (before.device(0, 0) - before.ep);
+  }
+};
+
+/// Sets what a pair of a block's forward and backward can hide of their expert traffic.
+void set_hideable(BlockTime& t, const Halves& f, const Halves& b) {
+  const double dispatches = f.dispatch + b.dispatch;
+  const double behind_experts = std::min(dispatches, f.experts + b.experts);
+  const double share = dispatches > 0 ? behind_experts / dispatches : 0;
+  t.forward.ep_hideable = share * f.dispatch + std::min(f.combine, b.attention);
+  t.backward.ep_hideable = share * b.dispatch + std::min(b.combine, f.attention);
+}
+
 struct PassSum {
   PassTime time;
+  Halves halves;
   EnumSet<GraphScope> replayed;
   bool whole_layer = false;
 
@@ -71,8 +103,10 @@ struct PassSum {
       if (op.scope) replayed.insert(*op.scope);
       whole_layer |= layout.cuda_graph.scopes.empty();
     }
+    const PassTime before = time;
     if (forward) add_pass(time, op.forward, op.forward_traffic, launch, layout, rates);
     else add_pass(time, op.backward, op.backward_traffic, launch, layout, rates);
+    halves.add(op.view, before, time);
   }
   PassTime finish(const TimingRates& rates) const {
     PassTime t = time;
@@ -85,7 +119,7 @@ struct PassSum {
 
 PassTime& PassTime::operator+=(const PassTime& o) {
   gemm += o.gemm; experts += o.experts; attention += o.attention; scan += o.scan; memory += o.memory;
-  quantize += o.quantize; gaps += o.gaps; tp += o.tp; ep += o.ep; cp += o.cp; hidden += o.hidden; sync += o.sync;
+  quantize += o.quantize; gaps += o.gaps; tp += o.tp; ep += o.ep; ep_hideable += o.ep_hideable; cp += o.cp; hidden += o.hidden; sync += o.sync;
   host += o.host;
   serial += o.serial;
   return *this;
@@ -93,7 +127,7 @@ PassTime& PassTime::operator+=(const PassTime& o) {
 
 PassTime operator*(PassTime t, double n) {
   t.gemm *= n; t.experts *= n; t.attention *= n; t.scan *= n; t.memory *= n; t.quantize *= n; t.gaps *= n; t.tp *= n;
-  t.ep *= n; t.cp *= n; t.hidden *= n; t.sync *= n; t.host *= n;
+  t.ep *= n; t.ep_hideable *= n; t.cp *= n; t.hidden *= n; t.sync *= n; t.host *= n;
   t.serial *= n;
   return t;
 }
@@ -118,7 +152,9 @@ BlockTime block_time(const TimedOps& ops, const Layout& layout, const TimingRate
     backward.add(op, false, layout, rates);
     if (selective && op.recomputed_by.intersects(layout.recompute.modules)) rerun.add(op, true, layout, rates);
   }
-  return {forward.finish(rates), backward.finish(rates), rerun.finish(rates)};
+  BlockTime t{forward.finish(rates), backward.finish(rates), rerun.finish(rates)};
+  set_hideable(t, forward.halves, backward.halves);
+  return t;
 }
 
 }  // namespace shardfit::estimate

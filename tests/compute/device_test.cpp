@@ -14,17 +14,16 @@ TEST_CASE("rates are datasheet figures times the shared factors") {
   CHECK(d.quantize_bandwidth == doctest::Approx(3.08e12));
   CHECK(d.scan_flops == doctest::Approx(66e12 * 152 / 132));
   CHECK(d.kernel_gap == doctest::Approx(3e-6));
-  CHECK(d.host_unit == doctest::Approx(2e-3));
+  CHECK(d.host_unit == doctest::Approx(0.3e-3));
+  CHECK(d.host_launch == doctest::Approx(7e-6));
   CHECK(d.attention_curves == 4);
 }
 
-TEST_CASE("the generation picks the memory fraction, the host its cost") {
+TEST_CASE("the generation picks the memory fraction") {
   Job job = sample_job();
   job.hardware.gpu.generation = GpuGeneration::ampere;
-  job.hardware.node.cpu = HostCpu::x86;
   const Device d = make_device(job);
   CHECK(d.memory_bandwidth == doctest::Approx(0.6 * 7.7e12));
-  CHECK(d.host_unit == doctest::Approx(1e-3));
 }
 
 TEST_CASE("the sustained factor multiplies the factor of the number type") {
