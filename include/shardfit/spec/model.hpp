@@ -12,7 +12,7 @@
 namespace shardfit {
 
 // The model as its checkpoint has it. Field names are Hugging Face's; widths are numbers of elements.
-// The JSON form is models/SCHEMA.md, version 1.
+// The JSON form is models/README.md, version 1.
 
 enum class QkNorm { none, per_head, per_layer, count };
 template <>
