@@ -15,6 +15,7 @@ namespace shardfit::estimate {
 struct PassTime {
   double gemm = 0, experts = 0, attention = 0, scan = 0, memory = 0, quantize = 0, gaps = 0;
   double tp = 0, ep = 0, cp = 0;   ///< exposed traffic (ep: before expert overlap hides its part)
+  double ep_hideable = 0;          ///< of ep, what the compute of a combined 1F1B pair is long enough to hide
   double hidden = 0;               ///< traffic behind compute, busy seconds
   double sync = 0;                 ///< device idle while the host reads row counts
   double host = 0;                 ///< CPU time beside all that
@@ -22,11 +23,13 @@ struct PassTime {
 
   PassTime& operator+=(const PassTime& o);
   friend PassTime operator*(PassTime t, double n);
-  /// Device seconds with `ep_exposed` of the expert traffic in the open; hidden traffic slows the device by `slowdown`.
-  double device(double ep_exposed, double slowdown) const {
-    return gemm + experts + attention + scan + memory + quantize + gaps + tp + ep * ep_exposed + cp + sync + serial +
-           hidden * slowdown;
+  /// Device seconds with a share `ep_hidden` of the hideable expert traffic behind compute. A second of hidden traffic
+  /// slows the compute by `slowdown` seconds.
+  double device(double ep_hidden, double slowdown) const {
+    return gemm + experts + attention + scan + memory + quantize + gaps + tp + exposed_ep(ep_hidden) + cp + sync + serial +
+           (hidden + ep_hideable * ep_hidden) * slowdown;
   }
+  double exposed_ep(double ep_hidden) const { return ep - ep_hideable * ep_hidden; }
 };
 
 /// An operation with its kernels and collectives timed: what does not depend on recompute, graphs or overlap.

@@ -59,7 +59,7 @@ double vision_pass(const PassTime& encoder, const PassTime& projector, double wa
   both += projector;
   const double serial = both.serial;
   both.serial = 0;
-  return serial + soft_max(both.device(1, slowdown) * wait, both.host);
+  return serial + soft_max(both.device(0, slowdown) * wait, both.host);
 }
 
 void add_vision(const Problem& problem, const Evaluation& e, const Layout& layout, const GridSizes& grid, StageLoad& load) {
@@ -72,8 +72,8 @@ void add_vision(const Problem& problem, const Evaluation& e, const Layout& layou
   if (frozen.contains(ModelPart::vision_model) && frozen.contains(ModelPart::vision_projection)) return;
   load.vision_backward = vision_pass(tower.backward, projector.backward, wait, slowdown);
   const bool reruns = layout.recompute.granularity == RecomputeGranularity::full && !frozen.contains(ModelPart::vision_model);
-  if (reruns) load.vision_backward += soft_max(tower.forward.device(1, slowdown) * wait, tower.forward.host);
-  else load.vision_backward += tower.rerun.device(1, slowdown) * wait;
+  if (reruns) load.vision_backward += soft_max(tower.forward.device(0, slowdown) * wait, tower.forward.host);
+  else load.vision_backward += tower.rerun.device(0, slowdown) * wait;
 }
 
 /// Host copies of offloaded activations, one way, s a micro-batch.
@@ -113,14 +113,14 @@ StageLoad stage_load(const Problem& problem, Evaluation& e, const Layout& layout
   const DecoderSums sums = decoder_sums(problem, e, layout, stage);
   StageLoad load{.forward = sums.forward, .backward = sums.backward, .rerun = sums.rerun};
   if (layout.overlap.expert_alltoall)
-    load.ep_exposed = 1 - time[Coefficient::expert_overlap_hidden] *
-                              schedule::combined_1f1b_pairs(pipeline_shape(layout, grid), stage);
+    load.ep_hidden = time[Coefficient::expert_overlap_hidden] *
+                     schedule::combined_1f1b_pairs(pipeline_shape(layout, grid), stage);
 
   const double copy = offload_copy(problem, e, layout, stage);
   load.forward.hidden += copy;
   load.backward.hidden += copy;
-  const double f = load.forward.device(load.ep_exposed, slowdown);
-  const double b = load.backward.device(load.ep_exposed, slowdown) + load.rerun.device(load.ep_exposed, slowdown);
+  const double f = load.forward.device(load.ep_hidden, slowdown);
+  const double b = load.backward.device(load.ep_hidden, slowdown) + load.rerun.device(load.ep_hidden, slowdown);
   load.offload_exposed = std::max(0.0, copy - kOffloadBehindGemm * load.forward.gemm) +
                          std::max(0.0, copy - kOffloadBehindGemm * load.backward.gemm);
   const double host_b = load.backward.host + load.rerun.host;

@@ -9,7 +9,7 @@ namespace shardfit::estimate {
 struct StageLoad {
   PassTime forward, backward, rerun;       ///< decoder, embedding, head and MTP
   double vision_forward = 0, vision_backward = 0;   ///< tower and projector with their waits, beside the decoder
-  double ep_exposed = 1;                   ///< share of expert traffic that expert overlap leaves in the open
+  double ep_hidden = 0;                    ///< share of the hideable expert traffic that expert overlap hides
   double offload_exposed = 0;              ///< activation offload that does not fit behind compute
   double forward_s = 0, backward_s = 0;    ///< all of it, host included where it binds
   double host_extra = 0;                   ///< of that, what the host adds beyond the device

@@ -15,7 +15,7 @@
 namespace shardfit::estimate {
 namespace {
 
-void add_pass(TimeLedger& ledger, const PassTime& t, double n, double ep_exposed, double slowdown) {
+void add_pass(TimeLedger& ledger, const PassTime& t, double n, double ep_hidden, double slowdown) {
   ledger.add(TimeTerm::gemm, Seconds(t.gemm * n));
   ledger.add(TimeTerm::experts, Seconds(t.experts * n));
   ledger.add(TimeTerm::attention, Seconds(t.attention * n));
@@ -24,10 +24,10 @@ void add_pass(TimeLedger& ledger, const PassTime& t, double n, double ep_exposed
   ledger.add(TimeTerm::quantize, Seconds(t.quantize * n));
   ledger.add(TimeTerm::kernel_gaps, Seconds(t.gaps * n));
   ledger.add(TimeTerm::tensor_parallel, Seconds(t.tp * n));
-  ledger.add(TimeTerm::expert_parallel, Seconds(t.ep * ep_exposed * n));
+  ledger.add(TimeTerm::expert_parallel, Seconds(t.exposed_ep(ep_hidden) * n));
   ledger.add(TimeTerm::context_parallel, Seconds(t.cp * n));
   ledger.add(TimeTerm::dispatcher_sync, Seconds((t.sync + t.serial) * n));
-  ledger.add(TimeTerm::overlap_slowdown, Seconds(t.hidden * slowdown * n));
+  ledger.add(TimeTerm::overlap_slowdown, Seconds((t.hidden + t.ep_hideable * ep_hidden) * slowdown * n));
 }
 
 double optimizer_seconds(const Problem& problem, const Evaluation& e, const Layout& layout, const GridSizes& grid, int stage) {
@@ -75,9 +75,9 @@ StepAccount step_account(const Problem& problem, Evaluation& e, const Layout& la
                                                       boundary_transfer(problem, e, layout, grid));
   const double m = grid.microbatches;
   TimeLedger& ledger = account.ledger;
-  add_pass(ledger, slowest.forward, m, slowest.ep_exposed, slowdown);
-  add_pass(ledger, slowest.backward, m, slowest.ep_exposed, slowdown);
-  ledger.add(TimeTerm::recompute, Seconds(slowest.rerun.device(slowest.ep_exposed, slowdown) * m));
+  add_pass(ledger, slowest.forward, m, slowest.ep_hidden, slowdown);
+  add_pass(ledger, slowest.backward, m, slowest.ep_hidden, slowdown);
+  ledger.add(TimeTerm::recompute, Seconds(slowest.rerun.device(slowest.ep_hidden, slowdown) * m));
   ledger.add(TimeTerm::host, Seconds(slowest.host_extra * m));
   ledger.add(TimeTerm::vision, Seconds((slowest.vision_forward + slowest.vision_backward) * m));
   ledger.add(TimeTerm::offload, Seconds(slowest.offload_exposed * m));
