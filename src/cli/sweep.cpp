@@ -18,6 +18,7 @@ namespace {
 struct Flags {
   std::string scenario, all_csv, pareto_csv;
   int top = 20, threads = 0;
+  bool no_prune = false;
   LayoutChoice choice;
   OutputFlags output;
 };
@@ -45,6 +46,7 @@ SweepResult run_search(const Scenario& scenario, const Flags& flags, Context& co
   SweepOptions options;
   options.threads = flags.threads;
   options.top = flags.top;
+  options.prune = !flags.no_prune;
   options.keep_all = !flags.all_csv.empty();
   options.progress = [&](const SweepProgress& now) {
     progress.show(now, std::chrono::duration<double>(Clock::now() - start).count());
@@ -82,6 +84,7 @@ void add_sweep(CLI::App& app, Action& action) {
   command->add_option("--pareto", flags->pareto_csv, "Write the Pareto front to FILE")->type_name("FILE");
   command->add_option("--top", flags->top, "Layouts to show")->check(CLI::Range(1, 1'000'000))->type_name("N")->capture_default_str();
   command->add_option("--threads", flags->threads, "Threads (0: all)")->check(CLI::Range(0, 4096))->type_name("N")->capture_default_str();
+  command->add_flag("--no-prune", flags->no_prune, "Look at every combination by itself: the same result, slowly");
   add_output_flags(*command, flags->output);
   add_layout_flags(*command, flags->choice, false);
   command->callback([flags, &action] { action = [flags](Context& context) { return run_sweep(*flags, context); }; });

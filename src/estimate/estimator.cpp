@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "shardfit/estimate/estimator.hpp"
 
+#include <algorithm>
+
 #include "compute/model_flops.hpp"
 #include "estimate/device_memory.hpp"
 #include "estimate/problem.hpp"
@@ -44,6 +46,24 @@ Quick Estimator::quick(const Layout& layout, Workspace& workspace) const {
   for (std::size_t t = 0; t < kCount<TimeTerm>; ++t)
     if (step.ledger.rows[TimeTerm(t)] > step.ledger.rows[quick.bottleneck]) quick.bottleneck = TimeTerm(t);
   return quick;
+}
+
+void Estimator::add_distinctions(const Layout& layout, Distinctions& found) const {
+  estimate::Parts parts(*problem_);
+  parts.prepare(layout, {});
+  const auto add = [&found](EnumSet<RecomputeModule> set) {
+    if (!set.empty() && std::find(found.recompute.begin(), found.recompute.end(), set) == found.recompute.end())
+      found.recompute.push_back(set);
+  };
+  parts.for_each([&](const estimate::Part& part) {
+    for (const block::Op& op : part.ops) {
+      add(op.recomputed_by);
+      for (const block::Saved& saved : op.saved) add(saved.dropped_by);
+      if (op.scope) found.scopes.insert(*op.scope);
+    }
+  });
+  // A captured attention takes the mask as a static input, whatever its operations.
+  if (problem_->job.stack.attention_mask_in_batch) found.scopes.insert(GraphScope::attn);
 }
 
 Estimate Estimator::evaluate(const Layout& layout) const {

@@ -59,6 +59,13 @@ class Parts {
   const memory::ActivationProfile& vision_profile(bool full_recompute) const {
     return full_recompute ? vision_checkpointed_ : vision_plain_;
   }
+  /// Every part that the model has.
+  template <class F>
+  void for_each(F f) const {
+    for (const Part& part : kinds_) f(part);
+    for (const Part* part : {&embedding_, &head_, &tied_head_, &mtp_first_, &mtp_more_, &vision_encoder_, &vision_projector_})
+      f(*part);
+  }
   const block::Shapes& shapes() const { return shapes_; }
   const comm::LayoutLinks& links() const { return links_; }
   const comm::Network& network() const { return rates_.network; }

@@ -33,16 +33,26 @@ Section space_section(const SweepResult& result) {
   return {"space", "Space", std::move(facts), {}};
 }
 
+/// Code and condition of a reason for refusing layouts.
+struct Reason { std::string_view code, condition; };
+
+Reason reason_of(const Rejected& rejected) {
+  if (rejected.rule == kRefusedByMemory) return {"memory", "device use of the fullest rank within usable memory"};
+  if (rejected.rule == kRefusedAsAlias) return {"alias", "differs from another layout of the search in more than its name"};
+  const RuleInfo& rule = rules()[std::size_t(rejected.rule)];
+  return {rule.code, rule.condition};
+}
+
 Row rejected_row(const Scenario& scenario, const SweepResult& result, const Rejected& rejected) {
-  const bool memory = rejected.rule < 0;
+  const bool by_rule = rejected.rule >= 0;
+  const Reason reason = reason_of(rejected);
   Row row;
   row.cells.push_back(result.evaluated > 0 ? Cell(double(rejected.count) / double(result.evaluated)) : Cell());
   row.cells.push_back(count_cell(std::int64_t(rejected.count)));
-  row.cells.push_back(text_cell(memory ? "memory" : rules()[std::size_t(rejected.rule)].code));
-  row.cells.push_back(memory ? Cell() : count_cell(rejected.violation.got));
-  row.cells.push_back(memory ? Cell() : count_cell(rejected.violation.need));
-  row.cells.push_back(text_cell(memory ? "device use of the fullest rank within usable memory"
-                                       : rules()[std::size_t(rejected.rule)].condition));
+  row.cells.push_back(text_cell(reason.code));
+  row.cells.push_back(by_rule ? count_cell(rejected.violation.got) : Cell());
+  row.cells.push_back(by_rule ? count_cell(rejected.violation.need) : Cell());
+  row.cells.push_back(text_cell(reason.condition));
   row.cells.push_back(layout_id(layout_at(scenario, rejected.example)));
   return row;
 }

@@ -16,6 +16,7 @@ bool better(const Candidate& a, const Candidate& b) {
 
 void TopK::add(const Candidate& c) {
   if (capacity_ == 0) return;
+  fastest_ = std::max(fastest_, c.quick.tokens_per_s_per_gpu);
   if (heap_.size() == capacity_) {
     if (!better(c, heap_.front())) return;
     std::pop_heap(heap_.begin(), heap_.end(), better);

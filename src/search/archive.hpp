@@ -14,9 +14,12 @@ class TopK {
   void add(const Candidate& c);
   void merge(const TopK& other);
   std::vector<Candidate> sorted() const;
+  /// 0 while empty.
+  double fastest_tokens_per_s_per_gpu() const { return fastest_; }
 
  private:
   std::size_t capacity_;
+  double fastest_ = 0;
   std::vector<Candidate> heap_;   ///< worst on top
 };
 

@@ -1,30 +1,31 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <array>
 #include <cstdint>
 
+#include "shardfit/layout/layout_axis.hpp"
 #include "shardfit/search/sweep.hpp"
 
 namespace shardfit::search {
 
-/// Axes of a space, most significant digit first. Axes that decide a layer's shapes come first, those that only move
-/// layers and state about come last, so that neighbours in the enumeration share their tables.
-enum class Axis {
-  tp, cp, ep, etp, micro_batch_size, dispatcher, cp_comm_type, recompute, cuda_graph, expert_overlap, optimizer_offload,
-  pp, vpp, split, sharding, optimizer_instances, count
-};
-inline constexpr std::size_t kAxes = kCount<Axis>;
+inline constexpr std::size_t kAxes = kCount<LayoutAxis>;
 
-using Digits = EnumArray<Axis, std::uint32_t>;
+using Digits = EnumArray<LayoutAxis, std::uint32_t>;
+using Strides = EnumArray<LayoutAxis, std::uint64_t>;
 
 /// Number of values of each axis.
 Digits radices(const SearchSpace& space);
 
-/// Sets the fields that axis `axis` decides.
-void apply_digit(const Scenario& scenario, Axis axis, std::uint32_t digit, Layout& layout);
+/// Combinations that share an axis and all before it.
+Strides strides(const Digits& radix);
 
-/// Digits of an index, and the layout they spell.
+/// Sets the fields that axis `axis` decides.
+void apply_digit(const Scenario& scenario, LayoutAxis axis, std::uint32_t digit, Layout& layout);
+
+/// Digits of an index, first axis most significant.
 Digits digits_of(const Digits& radix, std::uint64_t index);
+
+/// Throws InputError if an axis holds a size below 1, which no file can state.
+void require_positive(const SearchSpace& space);
 
 }  // namespace shardfit::search

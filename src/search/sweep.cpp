@@ -1,186 +1,100 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "shardfit/search/sweep.hpp"
 
+#include <oneapi/tbb/blocked_range.h>
+#include <oneapi/tbb/enumerable_thread_specific.h>
 #include <oneapi/tbb/global_control.h>
 #include <oneapi/tbb/parallel_for.h>
+#include <oneapi/tbb/partitioner.h>
 #include <oneapi/tbb/task_arena.h>
 
-#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <mutex>
 
-#include "search/archive.hpp"
-#include "search/space.hpp"
-#include "shardfit/layout/job_facts.hpp"
+#include "search/walk.hpp"
 
 namespace shardfit {
 namespace {
 
 using namespace search;
+using Clock = std::chrono::steady_clock;
 
-/// What one thread has found.
-struct Findings {
-  explicit Findings(std::size_t top) : best(top), rejected(rules().size() + 1) {}
-  std::uint64_t evaluated = 0, valid = 0, fit = 0;
-  TopK best;
-  ParetoFront front;
-  std::vector<Candidate> all;
-  std::vector<Rejected> rejected;   ///< by rule; the last slot is memory
-
-  void reject(std::size_t slot, int rule, std::uint64_t index, const Violation& violation) {
-    Rejected& r = rejected[slot];
-    if (r.count++ == 0 || index < r.example) {
-      r.rule = rule;
-      r.example = index;
-      r.violation = violation;
-    }
-  }
-  void merge(const Findings& o) {
-    evaluated += o.evaluated;
-    valid += o.valid;
-    fit += o.fit;
-    best.merge(o.best);
-    front.merge(o.front);
-    all.insert(all.end(), o.all.begin(), o.all.end());
-    for (std::size_t i = 0; i < rejected.size(); ++i) {
-      const Rejected& r = o.rejected[i];
-      if (r.count == 0) continue;
-      if (rejected[i].count == 0 || r.example < rejected[i].example) {
-        const std::uint64_t count = rejected[i].count;
-        rejected[i] = r;
-        rejected[i].count += count;
-      } else {
-        rejected[i].count += r.count;
-      }
-    }
-  }
-};
-
-/// Evaluates a run of consecutive indices on one thread. Only the digits that change between neighbours are applied.
-class Walker {
+/// Counts what threads have done and tells the caller now and then, one thread at a time.
+class Bulletin {
  public:
-  Walker(const Scenario& scenario, const Estimator& estimator, const SweepOptions& options)
-      : scenario_(scenario), estimator_(estimator), options_(options), radix_(radices(scenario.space)),
-        facts_(job_facts(estimator.job())), layout_(scenario.base), findings(std::size_t(options.top)) {}
+  Bulletin(const SweepOptions& options, std::uint64_t space) : options_(options), space_(space) {}
 
-  void walk(std::uint64_t begin, std::uint64_t end) {
-    digits_ = digits_of(radix_, begin);
-    for (std::size_t i = 0; i < kAxes; ++i) apply(static_cast<Axis>(i));
-    for (std::uint64_t index = begin; index < end; ++index) {
-      consider(index);
-      advance();
-    }
+  void add(std::uint64_t done, std::uint64_t valid, std::uint64_t fit, double best) {
+    done_ += done;
+    valid_ += valid;
+    fit_ += fit;
+    for (double seen = best_; best > seen && !best_.compare_exchange_weak(seen, best);) {}
+    if (!options_.progress) return;
+    const std::unique_lock lock(telling_, std::try_to_lock);
+    if (!lock.owns_lock() || Clock::now() - last_ < kPause) return;
+    tell();
+  }
+  void tell() {
+    if (!options_.progress) return;
+    last_ = Clock::now();
+    options_.progress({done_, space_, valid_, fit_, best_});
   }
 
  private:
-  void apply(Axis axis) { apply_digit(scenario_, axis, digits_[axis], layout_); }
-
-  void advance() {
-    for (std::size_t i = kAxes; i-- > 0;) {
-      const Axis axis = static_cast<Axis>(i);
-      const bool carry = ++digits_[axis] == radix_[axis];
-      if (carry) digits_[axis] = 0;
-      if (radix_[axis] > 1) apply(axis);
-      if (!carry) return;
-    }
-  }
-
-  void consider(std::uint64_t index) {
-    ++findings.evaluated;
-    if (const auto violation = first_violation(facts_, layout_)) {
-      findings.reject(std::size_t(violation->rule), violation->rule, index, *violation);
-      return;
-    }
-    ++findings.valid;
-    const Candidate candidate{index, estimator_.quick(layout_, workspace_)};
-    if (options_.keep_all) findings.all.push_back(candidate);
-    if (!candidate.quick.fits) {
-      findings.reject(findings.rejected.size() - 1, -1, index, {});
-      return;
-    }
-    ++findings.fit;
-    findings.best.add(candidate);
-    findings.front.add(candidate);
-  }
-
-  const Scenario& scenario_;
-  const Estimator& estimator_;
+  static constexpr std::chrono::milliseconds kPause{50};
   const SweepOptions& options_;
-  const Digits radix_;
-  const JobFacts facts_;
-  Digits digits_{};
-  Layout layout_;
-  Estimator::Workspace workspace_;
-
- public:
-  Findings findings;
+  const std::uint64_t space_;
+  std::atomic<std::uint64_t> done_ = 0, valid_ = 0, fit_ = 0;
+  std::atomic<double> best_ = 0;
+  std::mutex telling_;
+  Clock::time_point last_{};
 };
 
-/// Indices that share every axis down to `optimizer_offload`: they share a layer's tables, so one thread takes them all.
-std::uint64_t indices_per_unit(const Digits& radix) {
-  std::uint64_t n = 1;
-  for (Axis axis : {Axis::recompute, Axis::cuda_graph, Axis::expert_overlap, Axis::optimizer_offload, Axis::pp, Axis::vpp,
-                    Axis::split, Axis::sharding, Axis::optimizer_instances})
-    n *= radix[axis];
-  return n;
-}
-
-SweepResult finish(Findings&& found, std::uint64_t space, bool complete) {
-  SweepResult r;
-  r.space = space;
-  r.evaluated = found.evaluated;
-  r.valid = found.valid;
-  r.fit = found.fit;
-  r.complete = complete;
-  r.top = found.best.sorted();
-  r.pareto = found.front.sorted();
-  r.all = std::move(found.all);
-  std::sort(r.all.begin(), r.all.end(), [](const Candidate& a, const Candidate& b) { return a.index < b.index; });
-  for (const Rejected& rejected : found.rejected)
-    if (rejected.count) r.rejected.push_back(rejected);
-  std::stable_sort(r.rejected.begin(), r.rejected.end(),
-                   [](const Rejected& a, const Rejected& b) { return a.count > b.count; });
-  return r;
+/// Walks all units on as many threads as there may be; false if stopped early.
+bool walk_units(const Search& search, std::uint64_t units, Bulletin& bulletin, Findings& total) {
+  std::atomic<bool> stop = false;
+  tbb::enumerable_thread_specific<Walker> walkers([&search] { return Walker(search); });
+  const auto take = [&](std::uint64_t unit) {
+    if (search.options.interrupted && search.options.interrupted()) stop = true;
+    if (stop) return;
+    Walker& walker = walkers.local();
+    const std::uint64_t valid = walker.findings.valid, fit = walker.findings.fit;
+    walker.walk(unit);
+    bulletin.add(search.unit_size(), walker.findings.valid - valid, walker.findings.fit - fit,
+                 walker.findings.best.fastest_tokens_per_s_per_gpu());
+  };
+  // Units differ by orders of magnitude in what the rules leave of them: one at a time.
+  tbb::parallel_for(tbb::blocked_range<std::uint64_t>(0, units, 1),
+                    [&](const tbb::blocked_range<std::uint64_t>& range) {
+                      for (std::uint64_t unit = range.begin(); unit != range.end(); ++unit) take(unit);
+                    },
+                    tbb::simple_partitioner());
+  for (const Walker& walker : walkers) total.merge(walker.findings);
+  return !stop;
 }
 
 }  // namespace
 
 SweepResult sweep(const Scenario& scenario, const Estimator& estimator, const SweepOptions& options) {
-  const auto start = std::chrono::steady_clock::now();
-  const Digits radix = radices(scenario.space);
+  const auto start = Clock::now();
+  require_positive(scenario.space);
   const std::uint64_t space = space_size(scenario.space);
-  const std::uint64_t unit = indices_per_unit(radix);
-  const std::uint64_t units = space / std::max<std::uint64_t>(unit, 1);
-
   Findings total{std::size_t(options.top)};
-  std::mutex merging;
-  std::atomic<bool> stop = false;
-  std::atomic<std::uint64_t> done = 0;
-  const auto report = [&] {   // called with `merging` held
-    if (!options.progress) return;
-    const auto best = total.best.sorted();
-    options.progress({done, space, total.valid, total.fit, best.empty() ? 0 : best.front().quick.tokens_per_s_per_gpu});
-  };
-
-  const int threads = options.threads > 0 ? options.threads : tbb::this_task_arena::max_concurrency();
-  tbb::global_control limit(tbb::global_control::max_allowed_parallelism, std::size_t(threads));
-  tbb::task_arena arena(threads);
-  arena.execute([&] {
-    tbb::parallel_for(tbb::blocked_range<std::uint64_t>(0, units), [&](const tbb::blocked_range<std::uint64_t>& range) {
-      Walker walker(scenario, estimator, options);
-      for (std::uint64_t u = range.begin(); u != range.end() && !stop; ++u) {
-        if (options.interrupted && options.interrupted()) stop = true;
-        walker.walk(u * unit, (u + 1) * unit);
-        done += unit;
-      }
-      const std::lock_guard lock(merging);
-      total.merge(walker.findings);
-      report();
-    });
-  });
-  SweepResult result = finish(std::move(total), space, !stop);
-  result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  bool complete = true;
+  if (space > 0) {
+    const Search search(scenario, estimator, options);
+    Bulletin bulletin(options, space);
+    const int threads = options.threads > 0 ? options.threads : tbb::this_task_arena::max_concurrency();
+    tbb::global_control limit(tbb::global_control::max_allowed_parallelism, std::size_t(threads));
+    tbb::task_arena arena(threads);
+    arena.execute([&] { complete = walk_units(search, space / search.unit_size(), bulletin, total); });
+    bulletin.tell();
+  }
+  SweepResult result = result_of(std::move(total));
+  result.space = space;
+  result.complete = complete;
+  result.seconds = std::chrono::duration<double>(Clock::now() - start).count();
   return result;
 }
 

@@ -7,6 +7,13 @@
 
 namespace shardfit {
 
+/// Which recompute modules and graph scopes a model's operations tell apart: modules that always act together, or that no
+/// operation knows, and scopes without an operation change nothing.
+struct Distinctions {
+  std::vector<EnumSet<RecomputeModule>> recompute;   ///< each set once: a tensor or operation that any of its modules touches
+  EnumSet<GraphScope> scopes;
+};
+
 /// Evaluates layouts of one job. Immutable after construction; threads share it, each with a Workspace of its own.
 class Estimator {
  public:
@@ -29,6 +36,9 @@ class Estimator {
     std::unique_ptr<Data> data;
   };
   Quick quick(const Layout& layout, Workspace& workspace) const;
+
+  /// Adds what the operations of a layout's blocks tell apart; the layout's pp, split and sharding play no part.
+  void add_distinctions(const Layout& layout, Distinctions& found) const;
 
  private:
   struct Problem;

@@ -11,19 +11,21 @@ bool positive(const Layout& l) {
   return std::min({l.tp, l.cp, l.pp, l.vpp, l.ep, l.etp, l.micro_batch_size, l.optimizer_instances}) >= 1;
 }
 
+/// The axes that make the grid.
+bool grid_positive(const Layout& l) { return std::min({l.tp, l.cp, l.pp, l.ep, l.etp, l.micro_batch_size}) >= 1; }
+
 bool divides_ranks(const JobFacts& job, const Layout& l) {
   return job.gpus % (std::int64_t(l.tp) * l.cp * l.pp) == 0 && job.gpus % (std::int64_t(l.etp) * l.ep * l.pp) == 0;
 }
 
-/// Axes, and sizes where they mean something; the split is left out.
+}  // namespace
+
 Case grid_case(const JobFacts& job, const Layout& layout) {
   Case c{job, layout, {}, {}, true};
-  c.grid_sound = positive(layout) && divides_ranks(job, layout);
+  c.grid_sound = grid_positive(layout) && divides_ranks(job, layout);
   if (c.grid_sound) c.grid = grid_sizes(layout, job.gpus, int(std::min<std::int64_t>(job.global_batch, 1 << 30)));
   return c;
 }
-
-}  // namespace
 
 const std::array<RuleTable, kRuleTables>& rule_tables() {
   static const std::array<RuleTable, kRuleTables> tables = {

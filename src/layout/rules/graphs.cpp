@@ -28,12 +28,14 @@ constexpr Rule kRules[] = {
       "allowed", RuleSource::megatron_bridge, "Megatron-Bridge utils/cuda_graph.py:validate_cuda_graph_configuration"},
      RuleScope::megatron_bridge,
      {},
+     Reads{On::cuda_graph},
      [](const Case& c) { return at_most(c.layout.cuda_graph.impl == CudaGraphImpl::local, 0); },
      kLocalGraphsRefusedSince},
     {{"full_iteration_scopes", "graphs", "a full-iteration graph has no scopes", "scopes", "most",
       RuleSource::megatron_core, kConfig},
      RuleScope::everywhere,
      {},
+     Reads{On::cuda_graph},
      [](const Case& c) {
        const bool full = c.layout.cuda_graph.impl == CudaGraphImpl::full_iteration;
        return none_of(full, c.layout.cuda_graph.scopes.size());
@@ -42,6 +44,7 @@ constexpr Rule kRules[] = {
       RuleSource::shardfit, "the scopes would do nothing"},
      RuleScope::everywhere,
      {},
+     Reads{On::cuda_graph},
      [](const Case& c) {
        return none_of(c.layout.cuda_graph.impl == CudaGraphImpl::none, c.layout.cuda_graph.scopes.size());
      }},
@@ -49,16 +52,19 @@ constexpr Rule kRules[] = {
       "needed", RuleSource::megatron_core, "Megatron-LM core/transformer/cuda_graphs.py:TECudaGraphHelper"},
      RuleScope::megatron,
      {},
+     Reads{On::cuda_graph},
      [](const Case& c) { return te(c) ? equals(c.stack().transformer_engine, 1) : kPass; }},
     {{"graph_moe_once", "graphs", "graph scopes name moe or moe_router, not both", "moe_router", "allowed",
       RuleSource::megatron_core, kConfig},
      RuleScope::everywhere,
      {},
+     Reads{On::cuda_graph},
      [](const Case& c) { return none_of(scoped(c, GraphScope::moe), scoped(c, GraphScope::moe_router)); }},
     {{"graph_preprocess_router", "graphs", "graph scope moe_preprocess needs moe_router", "moe_router", "needed",
       RuleSource::megatron_core, kConfig},
      RuleScope::megatron,
      {},
+     Reads{On::cuda_graph},
      [](const Case& c) {
        // Local graphs set both by themselves: see alterations.
        const bool asked = te(c) && scoped(c, GraphScope::moe_preprocess);
@@ -68,6 +74,7 @@ constexpr Rule kRules[] = {
       RuleSource::megatron_core, kConfig},
      RuleScope::everywhere,
      {},
+     Reads{On::cuda_graph},
      [](const Case& c) {
        const bool asked = scoped(c, GraphScope::moe) || scoped(c, GraphScope::moe_router) ||
                           scoped(c, GraphScope::moe_preprocess);
@@ -77,6 +84,7 @@ constexpr Rule kRules[] = {
       "least", RuleSource::megatron_core, kConfig},
      RuleScope::everywhere,
      {},
+     Reads{On::cuda_graph},
      [](const Case& c) {
        // Bridge names the tower's scopes apart (vision_cuda_graph_scope); a run states one list for both.
        return scoped(c, GraphScope::mlp) ? at_least(std::max(c.job.dense_ffn, c.job.vision_ffn), 1) : kPass;
@@ -85,11 +93,13 @@ constexpr Rule kRules[] = {
       "the scope would do nothing"},
      RuleScope::everywhere,
      {},
+     Reads{On::cuda_graph},
      [](const Case& c) { return scoped(c, GraphScope::mamba) ? at_least(c.job.mamba_heads, 1) : kPass; }},
     {{"graph_moe_padded", "graphs", "graph scope moe needs tokens dropped and padded to capacity", "drop and pad",
       "needed", RuleSource::megatron_core, kConfig},
      RuleScope::megatron,
      {},
+     Reads{On::cuda_graph},
      [](const Case& c) {
        return scoped(c, GraphScope::moe) && c.job.experts > 0 ? equals(drop_and_pad(c), 1) : kPass;
      }},
@@ -98,6 +108,7 @@ constexpr Rule kRules[] = {
       "allowed", RuleSource::megatron_core, kConfig},
      RuleScope::megatron,
      {},
+     Reads{On::dispatcher, On::cuda_graph},
      [](const Case& c) {
        const bool syncs = c.layout.dispatcher == Dispatcher::alltoall && c.training().expert_capacity_factor > 0 &&
                           !c.training().pad_to_capacity;
@@ -107,11 +118,13 @@ constexpr Rule kRules[] = {
       "allowed", RuleSource::megatron_core, kConfig},
      RuleScope::megatron,
      {},
+     Reads{On::recompute, On::cuda_graph},
      [](const Case& c) { return none_of(c.full_recompute(), per_layer(c)); }},
     {{"moe_recompute_router_graph", "graphs", "recompute of moe excludes the graph scope moe_router", "router graphed",
       "allowed", RuleSource::megatron_core, kConfig},
      RuleScope::megatron,
      {},
+     Reads{On::recompute, On::cuda_graph},
      [](const Case& c) {
        return none_of(te(c) && c.selective(RecomputeModule::moe), scoped(c, GraphScope::moe_router));
      }},
@@ -119,6 +132,7 @@ constexpr Rule kRules[] = {
       "allowed", RuleSource::megatron_core, kConfig},
      RuleScope::megatron,
      {},
+     Reads{On::recompute, On::cuda_graph},
      [](const Case& c) {
        const bool graphed = c.whole_graph() || c.graphed(GraphScope::attn);
        return none_of(graphed && c.selective(RecomputeModule::core_attn), c.training().attention_dropout != 0);
@@ -127,6 +141,7 @@ constexpr Rule kRules[] = {
       RuleSource::megatron_core, kConfig},
      RuleScope::megatron,
      {},
+     Reads{On::recompute, On::cuda_graph},
      [](const Case& c) {
        if (!selective(c)) return kPass;
        const bool mlp = (c.whole_graph() || c.graphed(GraphScope::mlp)) && c.selective(RecomputeModule::mlp);

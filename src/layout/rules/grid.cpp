@@ -11,6 +11,7 @@ constexpr Rule kRules[] = {
     {{"axes_positive", "grid", "every axis is at least 1", "smallest axis", "least value", RuleSource::shardfit, ""},
      RuleScope::everywhere,
      {},
+     Reads{On::tp, On::cp, On::ep, On::etp, On::micro_batch_size, On::pp, On::vpp, On::optimizer_instances},
      [](const Case& c) {
        const Layout& l = c.layout;
        return at_least(std::min({l.tp, l.cp, l.pp, l.vpp, l.ep, l.etp, l.micro_batch_size, l.optimizer_instances}), 1);
@@ -20,16 +21,19 @@ constexpr Rule kRules[] = {
       "Megatron-LM core/parallel_state.py:initialize_model_parallel; training/arguments.py:validate_args"},
      RuleScope::everywhere,
      {Axis::tp, Axis::cp, Axis::pp},
+     Reads{On::tp, On::cp, On::pp},
      [](const Case& c) { return divides(std::int64_t(c.layout.tp) * c.layout.cp * c.layout.pp, c.job.gpus); }},
     {{"expert_grid", "grid", "etp * ep * pp divides the number of ranks", "etp * ep * pp", "ranks",
       RuleSource::megatron_core, "Megatron-LM core/parallel_state.py:initialize_model_parallel"},
      RuleScope::everywhere,
      {Axis::ep, Axis::etp, Axis::pp},
+     Reads{On::ep, On::etp, On::pp},
      [](const Case& c) { return divides(std::int64_t(c.layout.etp) * c.layout.ep * c.layout.pp, c.job.gpus); }},
     {{"batch", "grid", "micro_batch_size * dp divides a global batch of at least 1", "micro_batch_size * dp",
       "global_batch_size", RuleSource::megatron_core, "Megatron-LM core/num_microbatches_calculator.py"},
      RuleScope::everywhere,
      {Axis::micro_batch_size, Axis::pp, Axis::tp},
+     Reads{On::tp, On::cp, On::ep, On::etp, On::micro_batch_size, On::pp},
      [](const Case& c) {
        if (!c.grid_sound) return kPass;
        const std::int64_t step = std::int64_t(c.layout.micro_batch_size) * c.grid.dp;
@@ -39,6 +43,7 @@ constexpr Rule kRules[] = {
       RuleSource::megatron_core, "Megatron-LM core/parallel_state.py:initialize_model_parallel"},
      RuleScope::megatron,
      {Axis::optimizer_instances},
+     Reads{On::tp, On::cp, On::ep, On::etp, On::micro_batch_size, On::pp, On::optimizer_instances},
      [](const Case& c) {
        return c.grid_sound ? divides(c.layout.optimizer_instances, std::int64_t(c.grid.dp) * c.layout.cp) : kPass;
      }},
@@ -46,6 +51,7 @@ constexpr Rule kRules[] = {
       RuleSource::megatron_core, "Megatron-LM core/parallel_state.py:initialize_model_parallel"},
      RuleScope::megatron,
      {Axis::optimizer_instances, Axis::ep},
+     Reads{On::tp, On::cp, On::ep, On::etp, On::micro_batch_size, On::pp, On::optimizer_instances},
      [](const Case& c) {
        return c.grid_sound && c.job.experts > 0 ? divides(c.layout.optimizer_instances, c.grid.edp) : kPass;
      }},

@@ -15,26 +15,31 @@ constexpr Rule kRules[] = {
       RuleSource::megatron_core, kWhere},
      RuleScope::everywhere,
      {},
+     Reads{On::pp, On::vpp, On::split},
      [](const Case& c) { return asked(c) ? equals(c.split.readable, 1) : kPass; }},
     {{"hybrid_pattern_attention", "pipeline", "the hybrid pattern does not mix * with D or +", "mixed", "allowed",
       RuleSource::megatron_core, kWhere},
      RuleScope::everywhere,
      {},
+     Reads{On::pp, On::vpp, On::split},
      [](const Case& c) { return sound(c) ? at_most(c.split.kinds_mixed, 0) : kPass; }},
     {{"hybrid_pattern_mtp_alike", "pipeline", "all MTP patterns after / are the same", "same", "needed",
       RuleSource::megatron_core, kWhere},
      RuleScope::everywhere,
      {},
+     Reads{On::pp, On::vpp, On::split},
      [](const Case& c) { return sound(c) ? equals(c.split.mtp_alike, 1) : kPass; }},
     {{"hybrid_pattern_layers", "pipeline", "the hybrid pattern has a symbol for every layer", "symbols",
       "num_hidden_layers", RuleSource::megatron_lm_arguments, "Megatron-LM training/arguments.py:validate_args"},
      RuleScope::everywhere,
      {},
+     Reads{On::pp, On::vpp, On::split},
      [](const Case& c) { return sound(c) ? equals(c.split.layers, c.job.layers) : kPass; }},
     {{"hybrid_pattern_kinds", "pipeline", "each symbol of the hybrid pattern is the model's layer at that place",
       "first layer that differs", "none (-1)", RuleSource::shardfit, "the pattern is the model in Megatron-LM"},
      RuleScope::everywhere,
      {},
+     Reads{On::pp, On::vpp, On::split},
      [](const Case& c) {
        return sound(c) && c.split.layers == c.job.layers ? equals(c.split.first_mismatch, -1) : kPass;
      }},
@@ -42,11 +47,13 @@ constexpr Rule kRules[] = {
       "mtp_layers", RuleSource::megatron_lm_arguments, "Megatron-LM training/arguments.py:validate_args"},
      RuleScope::everywhere,
      {},
+     Reads{On::pp, On::vpp, On::split},
      [](const Case& c) { return sound(c) && c.split.mtp > 0 ? equals(c.split.mtp, c.job.mtp) : kPass; }},
     {{"pp_divides_hybrid_pattern", "pipeline", "pp divides the parts of the hybrid pattern; its layers if it has no |",
       "pp", "parts or layers", RuleSource::megatron_core, kWhere},
      RuleScope::everywhere,
      {Axis::pp},
+     Reads{On::pp, On::vpp, On::split},
      [](const Case& c) {
        if (!sound(c)) return kPass;
        return divides(c.layout.pp, c.split.chunks > 1 ? c.split.chunks : c.split.layers);
@@ -55,6 +62,7 @@ constexpr Rule kRules[] = {
       "parts / pp", RuleSource::megatron_core, kWhere},
      RuleScope::everywhere,
      {Axis::vpp, Axis::pp},
+     Reads{On::pp, On::vpp, On::split},
      [](const Case& c) {
        if (!sound(c)) return kPass;
        if (c.split.chunks == 1) return equals(c.layout.vpp, 1);

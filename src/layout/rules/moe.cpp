@@ -40,30 +40,36 @@ constexpr Rule kRules[] = {
       kConfig},
      RuleScope::everywhere,
      {Axis::ep},
+     Reads{On::ep},
      [](const Case& c) { return moe(c) ? kPass : at_most(c.layout.ep, 1); }},
     {{"ep_divides_experts", "moe", "ep divides num_experts", "ep", "num_experts", RuleSource::megatron_core,
       "Megatron-LM training/arguments.py:validate_args; core/transformer/moe/moe_layer.py"},
      RuleScope::everywhere,
      {Axis::ep},
+     Reads{On::ep},
      [](const Case& c) { return divides(c.layout.ep, c.job.experts); }},
     {{"moe_bias_etp", "moe", "experts with biases need etp 1", "etp", "most etp", RuleSource::megatron_core, kConfig},
      RuleScope::megatron,
      {Axis::etp},
+     Reads{On::etp},
      [](const Case& c) { return c.job.expert_bias ? at_most(c.layout.etp, 1) : kPass; }},
     {{"router_groups", "moe", "routing groups divide num_experts", "n_group", "num_experts", RuleSource::megatron_core,
       kConfig},
      RuleScope::megatron,
      {},
+     kJobAlone,
      router_groups},
     {{"router_group_topk", "moe", "no more routing groups are chosen than there are", "topk_group", "n_group",
       RuleSource::megatron_core, kConfig},
      RuleScope::megatron,
      {},
+     kJobAlone,
      router_group_topk},
     {{"padding_needs_capacity", "moe", "pad_to_capacity needs expert_capacity_factor", "capacity factor set", "needed",
       RuleSource::megatron_core, kConfig},
      RuleScope::megatron,
      {},
+     kJobAlone,
      [](const Case& c) {
        return moe(c) && c.training().pad_to_capacity ? equals(c.training().expert_capacity_factor > 0, 1) : kPass;
      }},
@@ -71,6 +77,7 @@ constexpr Rule kRules[] = {
       "needed", RuleSource::megatron_core, kConfig},
      RuleScope::megatron,
      {},
+     Reads{On::dispatcher},
      [](const Case& c) {
        return moe(c) && c.stack().expert_rank_capacity_factor > 0
                   ? equals(c.layout.dispatcher == Dispatcher::hybridep, 1)
@@ -80,6 +87,7 @@ constexpr Rule kRules[] = {
       RuleSource::megatron_core, kConfig},
      RuleScope::megatron,
      {},
+     kJobAlone,
      [](const Case& c) {
        return moe(c) && c.stack().paged_stash ? equals(c.stack().expert_rank_capacity_factor > 0, 1) : kPass;
      }},
@@ -87,6 +95,7 @@ constexpr Rule kRules[] = {
       "offloaded layers and expert modules", "most", RuleSource::megatron_core, kConfig},
      RuleScope::megatron,
      {},
+     kJobAlone,
      [](const Case& c) {
        constexpr EnumSet<OffloadModule> kExpert{OffloadModule::expert_fc1, OffloadModule::moe_act,
                                                 OffloadModule::fused_group_mlp};
@@ -97,12 +106,14 @@ constexpr Rule kRules[] = {
       "Megatron-LM core/transformer/moe/experts.py:_is_fused_impl_supported"},
      RuleScope::megatron,
      {Axis::etp},
+     Reads{On::etp},
      [](const Case& c) { return moe(c) && c.stack().fused_grouped_mlp ? at_most(c.layout.etp, 1) : kPass; }},
     {{"fused_experts_offload", "moe", "fused grouped experts exclude offload of expert_fc1 and moe_act",
       "such offloaded modules", "most", RuleSource::megatron_core,
       "Megatron-LM core/transformer/moe/experts.py:_is_fused_impl_supported"},
      RuleScope::megatron,
      {},
+     kJobAlone,
      [](const Case& c) {
        constexpr EnumSet<OffloadModule> kParts{OffloadModule::expert_fc1, OffloadModule::moe_act};
        return none_of(moe(c) && c.stack().fused_grouped_mlp, (c.layout.offload.activation_modules & kParts).size());
@@ -111,16 +122,19 @@ constexpr Rule kRules[] = {
       "allgather", "allowed", RuleSource::megatron_core, kConfig},
      RuleScope::megatron,
      {},
+     Reads{On::dispatcher},
      [](const Case& c) { return none_of(shared_overlap(c), c.layout.dispatcher == Dispatcher::allgather); }},
     {{"shared_overlap_latent", "moe", "overlap of the shared expert excludes experts of a latent width", "latent",
       "allowed", RuleSource::megatron_core, "Megatron-LM core/transformer/moe/moe_layer.py"},
      RuleScope::megatron,
      {},
+     Reads{On::dispatcher},
      [](const Case& c) { return none_of(shared_overlap(c), c.job.has_latent_experts); }},
     {{"shared_overlap_expert_overlap", "moe", "overlap of the shared expert excludes overlap of expert traffic",
       "expert_alltoall", "allowed", RuleSource::megatron_core, kConfig},
      RuleScope::megatron,
      {},
+     Reads{On::dispatcher, On::expert_overlap},
      [](const Case& c) { return none_of(shared_overlap(c), c.layout.overlap.expert_alltoall); }},
 };
 

@@ -38,12 +38,14 @@ constexpr Rule kRules[] = {
       "Megatron-LM core/parallel_state.py:initialize_model_parallel; training/arguments.py:validate_args"},
      RuleScope::megatron,
      {Axis::pp, Axis::vpp},
+     Reads{On::pp, On::vpp},
      [](const Case& c) { return c.layout.vpp > 1 ? at_least(c.layout.pp, 2) : kPass; }},
     {{"pp_divides_layers", "pipeline", "pp divides the layers of an even split", "pp", "num_hidden_layers",
       RuleSource::megatron_core,
       "Megatron-LM core/transformer/transformer_block.py:get_num_layers_to_build; training/arguments.py"},
      RuleScope::megatron,
      {Axis::pp},
+     Reads{On::pp, On::split},
      [](const Case& c) {
        return c.layout.split.kind == SplitKind::uniform ? divides(c.layout.pp, c.job.layers) : kPass;
      }},
@@ -52,6 +54,7 @@ constexpr Rule kRules[] = {
       "Megatron-LM core/transformer/transformer_block.py; Megatron-Bridge models/gpt_provider.py:provide"},
      RuleScope::megatron,
      {Axis::vpp, Axis::pp},
+     Reads{On::pp, On::vpp, On::split},
      [](const Case& c) {
        return c.layout.split.kind == SplitKind::uniform ? divides(c.layout.vpp, c.job.layers / c.layout.pp) : kPass;
      }},
@@ -59,6 +62,7 @@ constexpr Rule kRules[] = {
       "num_hidden_layers", RuleSource::shardfit, "a chunk without a layer would do nothing"},
      RuleScope::everywhere,
      {Axis::pp, Axis::vpp},
+     Reads{On::pp, On::vpp, On::split},
      [](const Case& c) {
        return c.layout.split.kind == SplitKind::uniform ? at_most(c.layout.pp * c.layout.vpp, c.job.layers) : kPass;
      }},
@@ -67,18 +71,21 @@ constexpr Rule kRules[] = {
       RuleSource::megatron_core, "Megatron-LM core/transformer/transformer_config.py:__post_init__"},
      RuleScope::everywhere,
      {Axis::pp},
+     Reads{On::pp, On::split},
      middle_layers},
     {{"vpp_divides_uneven_stages", "pipeline", "vpp divides the layers of the first, the last and the middle stages",
       "vpp", "layers of the stage", RuleSource::megatron_core,
       "Megatron-LM core/transformer/transformer_config.py:__post_init__"},
      RuleScope::everywhere,
      {Axis::vpp},
+     Reads{On::pp, On::vpp, On::split},
      first_last_vpp},
     {{"pp_divides_accounted_layers", "pipeline", "pp divides layers plus the accounted embedding and loss", "pp",
       "layers with embedding and loss", RuleSource::megatron_core,
       "Megatron-LM core/transformer/transformer_config.py:__post_init__"},
      RuleScope::everywhere,
      {Axis::pp},
+     Reads{On::pp, On::split},
      [](const Case& c) {
        return c.layout.split.kind == SplitKind::accounting ? divides(c.layout.pp, accounted_layers(c)) : kPass;
      }},
@@ -87,6 +94,7 @@ constexpr Rule kRules[] = {
       "Megatron-LM core/transformer/transformer_config.py:__post_init__"},
      RuleScope::everywhere,
      {Axis::vpp, Axis::pp},
+     Reads{On::pp, On::vpp, On::split},
      [](const Case& c) {
        return c.layout.split.kind == SplitKind::accounting ? divides(c.layout.vpp, accounted_layers(c) / c.layout.pp)
                                                            : kPass;
@@ -96,6 +104,7 @@ constexpr Rule kRules[] = {
       "Megatron-LM core/pipeline_parallel/schedules.py:forward_backward_pipelining_with_interleaving"},
      RuleScope::megatron,
      {Axis::microbatch_group_size},
+     Reads{On::pp, On::vpp},
      [](const Case& c) { return c.layout.vpp > 1 ? at_least(group_size(c), c.layout.pp) : kPass; }},
     {{"group_within_microbatches", "pipeline",
       "the micro-batches of a virtual-stage group are no more than those of a step", "group size", "micro-batches",
@@ -103,6 +112,7 @@ constexpr Rule kRules[] = {
       "Megatron-LM core/pipeline_parallel/schedules.py:forward_backward_pipelining_with_interleaving"},
      RuleScope::megatron,
      {Axis::microbatch_group_size, Axis::micro_batch_size, Axis::pp},
+     Reads{On::tp, On::cp, On::ep, On::etp, On::micro_batch_size, On::pp, On::vpp},
      [](const Case& c) {
        return c.layout.vpp > 1 && c.grid_sound ? at_most(group_size(c), c.grid.microbatches) : kPass;
      }},
@@ -112,6 +122,7 @@ constexpr Rule kRules[] = {
       "Megatron-LM core/pipeline_parallel/schedules.py:forward_backward_pipelining_with_interleaving"},
      RuleScope::megatron,
      {Axis::microbatch_group_size, Axis::micro_batch_size, Axis::pp},
+     Reads{On::tp, On::cp, On::ep, On::etp, On::micro_batch_size, On::pp, On::vpp},
      [](const Case& c) {
        if (c.layout.vpp == 1 || !c.grid_sound) return kPass;
        const int left = c.grid.microbatches % std::max(1, group_size(c));
@@ -121,12 +132,14 @@ constexpr Rule kRules[] = {
       "pp", "least pp", RuleSource::megatron_core, "Megatron-LM core/model_parallel_config.py:__post_init__"},
      RuleScope::megatron,
      {Axis::pp},
+     Reads{On::pp},
      [](const Case& c) { return c.stack().deferred_embedding_wgrad ? at_least(c.layout.pp, 2) : kPass; }},
     {{"deferred_embedding_wgrad_fusion", "pipeline",
       "deferring the embedding's weight gradient needs grad_accumulation_fusion", "grad_accumulation_fusion", "needed",
       RuleSource::megatron_core, "Megatron-LM core/model_parallel_config.py:__post_init__"},
      RuleScope::megatron,
      {},
+     kJobAlone,
      [](const Case& c) {
        return c.stack().deferred_embedding_wgrad ? equals(c.stack().grad_accumulation_fusion, 1) : kPass;
      }},

@@ -14,6 +14,7 @@ constexpr Rule kRules[] = {
       RuleSource::megatron_core, "Megatron-LM core/transformer/transformer_config.py:__post_init__"},
      RuleScope::megatron,
      {},
+     kJobAlone,
      [](const Case& c) {
        return c.training().fp8_param_gather ? equals(is_quantized(c.training().precision), 1) : kPass;
      }},
@@ -21,6 +22,7 @@ constexpr Rule kRules[] = {
       "sharded", "needed", RuleSource::megatron_lm_arguments, "Megatron-LM training/arguments.py:validate_args"},
      RuleScope::megatron_lm,
      {},
+     Reads{On::sharding},
      [](const Case& c) {
        return c.training().fp8_param_gather ? equals(c.layout.sharding != Sharding::none, 1) : kPass;
      }},
@@ -29,6 +31,7 @@ constexpr Rule kRules[] = {
       "Megatron-LM core/transformer/transformer_config.py:__post_init__"},
      RuleScope::megatron,
      {},
+     kJobAlone,
      [](const Case& c) {
        return none_of(c.training().first_last_layers_bf16, c.training().precision == Precision::fp8_delayed);
      }},
@@ -37,6 +40,7 @@ constexpr Rule kRules[] = {
       "Megatron-LM core/transformer/transformer_config.py:__post_init__"},
      RuleScope::megatron,
      {Axis::pp},
+     Reads{On::pp},
      [](const Case& c) {
        const Precision p = c.training().precision;
        const bool fp8 = is_quantized(p) && p != Precision::nvfp4;
@@ -47,6 +51,7 @@ constexpr Rule kRules[] = {
       RuleSource::shardfit, "hardware/*.json, peak_tflops"},
      RuleScope::everywhere,
      {},
+     kJobAlone,
      [](const Case& c) {
        const GpuSpec& gpu = c.job.job->hardware.gpu;
        if (gpu.peak_tflops[Math::bf16].value <= 0) return kPass;   // no peaks stated: nothing to compare with

@@ -6,6 +6,7 @@
 
 #include "layout/split_shape.hpp"
 #include "shardfit/layout/job_facts.hpp"
+#include "shardfit/layout/layout_axis.hpp"
 #include "shardfit/layout/rank_grid.hpp"
 #include "shardfit/layout/rules.hpp"
 
@@ -60,11 +61,20 @@ constexpr Finding none_of(bool applies, std::int64_t got) { return {applies && g
 enum class Axis { none, tp, cp, pp, vpp, ep, etp, micro_batch_size, sequence_parallel, optimizer_instances,
                   microbatch_group_size, recompute_num_layers, activation_layers, count };
 
+/// The search axes that a rule's verdict may depend on, whatever it asks the case for: `grid_sound` and `dp` come from
+/// tp, cp, ep, etp, micro_batch_size and pp; sequence_parallel goes with tp; delay_wgrad with expert_overlap; `split` with
+/// pp, vpp and split. More than it reads is safe, less is a bug that tests/oracle looks for. Empty: anything.
+using Reads = EnumSet<LayoutAxis>;
+using On = LayoutAxis;             ///< in the tables below
+/// Of a rule that looks at the job and at fields that no search opens: decided with the first axis.
+inline constexpr Reads kJobAlone{LayoutAxis::tp};
+
 /// One reason code. `check` is pure, allocates nothing and reads integers only.
 struct Rule {
   RuleInfo info;
   RuleScope scope = RuleScope::everywhere;
   std::array<Axis, 3> axes{};      ///< most worth turning first
+  Reads reads;                     ///< lets a sweep refuse everything below an axis at once
   Finding (*check)(const Case&) = nullptr;
   int since = 0;                   ///< first day (yyyymmdd) on which the stack asserted it; 0: always
 };
@@ -98,5 +108,7 @@ const std::array<RuleTable, kRuleTables>& rule_tables();
 
 /// The case of a layout with everything filled in.
 Case make_case(const JobFacts& job, const Layout& layout);
+/// Axes, and sizes where they mean something; the split is left out.
+Case grid_case(const JobFacts& job, const Layout& layout);
 
 }  // namespace shardfit::layout

@@ -40,11 +40,13 @@ constexpr Rule kRules[] = {
       "Megatron-LM core/utils.py:get_batch_on_this_cp_rank; training/arguments.py; Megatron-Bridge training/config.py"},
      RuleScope::megatron,
      {Axis::cp},
+     Reads{On::cp},
      [](const Case& c) { return c.layout.cp > 1 ? divides(2 * c.layout.cp, c.job.sequence) : kPass; }},
     {{"sequence_divides_tp", "sequence", "with sequence parallelism cp * tp divides the sequence", "cp * tp",
       "sequence_length", RuleSource::megatron_core, "Megatron-LM core/tensor_parallel/mappings.py"},
      RuleScope::megatron,
      {Axis::tp, Axis::cp},
+     Reads{On::tp, On::cp},
      [](const Case& c) {
        return c.layout.sequence_parallel ? divides(c.layout.cp * c.layout.tp, c.job.sequence) : kPass;
      }},
@@ -52,6 +54,7 @@ constexpr Rule kRules[] = {
       "rows of the table", RuleSource::shardfit, "an index past the end of an embedding table"},
      RuleScope::everywhere,
      {},
+     kJobAlone,
      [](const Case& c) {
        return c.job.learned_positions > 0 ? at_most(c.job.sequence, c.job.learned_positions) : kPass;
      }},
@@ -60,6 +63,7 @@ constexpr Rule kRules[] = {
       "TransformerEngine pytorch/attention/dot_product_attention/context_parallel.py"},
      RuleScope::megatron,
      {Axis::cp, Axis::tp},
+     Reads{On::tp, On::cp, On::cp_comm_type},
      [](const Case& c) {
        return c.layout.cp > 1 && uses(c, CpCommType::a2a) && c.job.attention_heads > 0
                   ? divides(c.layout.cp, heads_to_share(c))
@@ -71,12 +75,14 @@ constexpr Rule kRules[] = {
       "Megatron-Bridge training/config.py:_validate_cp_comm_type; Megatron-LM training/arguments.py"},
      RuleScope::megatron,
      {Axis::cp},
+     Reads{On::tp, On::cp, On::cp_comm_type},
      hierarchical_cp},
     {{"window_cp", "sequence", "sliding-window attention with cp above 1 needs cp_comm_type a2a or all_gather", "cp",
       "most cp otherwise", RuleSource::transformer_engine,
       "TransformerEngine pytorch/attention/dot_product_attention/context_parallel.py"},
      RuleScope::megatron,
      {Axis::cp},
+     Reads{On::cp, On::cp_comm_type},
      [](const Case& c) {
        const bool served = uses(c, CpCommType::a2a) || uses(c, CpCommType::all_gather);
        return c.job.has_window && !c.job.has_compressed && !served ? at_most(c.layout.cp, 1) : kPass;
@@ -85,6 +91,7 @@ constexpr Rule kRules[] = {
       RuleSource::transformer_engine, "TransformerEngine pytorch/attention/dot_product_attention/context_parallel.py"},
      RuleScope::megatron,
      {Axis::cp},
+     Reads{On::cp, On::cp_comm_type},
      [](const Case& c) {
        return c.job.has_sinks && !c.job.has_compressed && !uses(c, CpCommType::a2a) ? at_most(c.layout.cp, 1) : kPass;
      }},
@@ -93,6 +100,7 @@ constexpr Rule kRules[] = {
       RuleSource::megatron_core, "Megatron-LM core/transformer/transformer_config.py:__post_init__"},
      RuleScope::megatron,
      {Axis::cp},
+     Reads{On::cp, On::cp_comm_type},
      [](const Case& c) {
        return c.job.has_compressed && !uses(c, CpCommType::all_gather) ? at_most(c.layout.cp, 1) : kPass;
      }},
@@ -100,6 +108,7 @@ constexpr Rule kRules[] = {
       "most", RuleSource::megatron_bridge, "Megatron-Bridge training/config.py:validate"},
      RuleScope::megatron_bridge,
      {Axis::micro_batch_size},
+     Reads{On::micro_batch_size},
      [](const Case& c) {
        return c.training().packing == Packing::offline ? at_most(c.layout.micro_batch_size, 1) : kPass;
      }},
@@ -107,6 +116,7 @@ constexpr Rule kRules[] = {
       "micro_batch_size", "least", RuleSource::megatron_bridge, "Megatron-Bridge training/config.py:validate"},
      RuleScope::megatron_bridge,
      {Axis::micro_batch_size},
+     Reads{On::micro_batch_size},
      [](const Case& c) {
        return c.training().packing == Packing::in_batch ? at_least(c.layout.micro_batch_size, 2) : kPass;
      }},
