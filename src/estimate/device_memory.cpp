@@ -32,7 +32,8 @@ Acc device_use(const memory::StageInputs& in, const memory::OutsideInputs& outsi
 
 Bytes usable_memory(const Job& job) { return gib(job.hardware.gpu.memory_usable_gib.value); }
 
-DevicePeak device_peak(const Problem& problem, Evaluation& e, const Layout& layout, const GridSizes& grid) {
+DevicePeak device_peak(const Problem& problem, Evaluation& e, const Layout& layout, const GridSizes& grid,
+                       std::optional<Bytes> enough) {
   const memory::OutsideInputs outside = outside_inputs(problem, e, layout, grid);
   DevicePeak peak;
   for (int stage = 0; stage < layout.pp; ++stage) {
@@ -41,6 +42,7 @@ DevicePeak device_peak(const Problem& problem, Evaluation& e, const Layout& layo
     for (std::size_t m = 0; m < kCount<MemoryMoment>; ++m) {
       const Bytes need = device_use<MemoryTotal>(in, outside, MemoryMoment(m)).total();
       if (need > peak.need) peak = {need, stage, MemoryMoment(m)};
+      if (enough && need > *enough) return peak;
     }
   }
   return peak;

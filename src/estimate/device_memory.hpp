@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <optional>
+
 #include "estimate/stages.hpp"
 
 namespace shardfit::estimate {
@@ -14,7 +16,9 @@ struct DevicePeak {
 
 /// Looks at every stage and moment, keeping sums only. Stages whose chunks equal their predecessor's hold fewer live
 /// micro-batches and are passed over: they cannot be fuller.
-DevicePeak device_peak(const Problem& problem, Evaluation& e, const Layout& layout, const GridSizes& grid);
+/// Ends at the first stage and moment above `enough`, if there is one.
+DevicePeak device_peak(const Problem& problem, Evaluation& e, const Layout& layout, const GridSizes& grid,
+                       std::optional<Bytes> enough = std::nullopt);
 
 /// The same with a ledger for every stage and moment.
 std::vector<StageMemory> memory_ledgers(const Problem& problem, Evaluation& e, const Layout& layout, const GridSizes& grid);

@@ -26,25 +26,53 @@ Estimator::Estimator(Estimator&&) noexcept = default;
 
 const Job& Estimator::job() const { return problem_->job; }
 
+namespace {
+
+/// Makes tables and plan those of a layout; false for one that the rules would have refused.
+bool prepare(const estimate::Problem& problem, estimate::Evaluation& e, const Layout& layout, const GridSizes& grid) {
+  e.parts.prepare(layout, grid);
+  return make_stage_plan(problem.job, layout, e.plan);
+}
+
+void set_memory(const estimate::Problem& problem, const estimate::DevicePeak& peak, Quick& quick) {
+  quick.peak = peak.need;
+  quick.peak_stage = peak.stage;
+  quick.peak_moment = peak.moment;
+  quick.fits = peak.need <= estimate::usable_memory(problem.job);
+}
+
+void set_time(const estimate::Problem& problem, estimate::Evaluation& e, const Layout& layout, const GridSizes& grid,
+              Quick& quick) {
+  const estimate::StepAccount step = estimate::step_account(problem, e, layout, grid);
+  quick.step_time_s = step.ledger.total().value;
+  quick.tokens_per_s_per_gpu = estimate::tokens_per_s_per_gpu(problem.job, quick.step_time_s);
+  for (std::size_t t = 0; t < kCount<TimeTerm>; ++t)
+    if (step.ledger.rows[TimeTerm(t)] > step.ledger.rows[quick.bottleneck]) quick.bottleneck = TimeTerm(t);
+}
+
+}  // namespace
+
 Quick Estimator::quick(const Layout& layout, Workspace& workspace) const {
   if (!workspace.data->evaluation) workspace.data->evaluation.emplace(*problem_);
   estimate::Evaluation& e = *workspace.data->evaluation;
   const GridSizes grid = grid_sizes(layout, problem_->job.gpus, problem_->job.training.global_batch_size);
-  e.parts.prepare(layout, grid);
   Quick quick;
-  if (!make_stage_plan(problem_->job, layout, e.plan)) return quick;  // the rules let only plannable layouts through
+  if (!prepare(*problem_, e, layout, grid)) return quick;
+  set_memory(*problem_, estimate::device_peak(*problem_, e, layout, grid), quick);
+  set_time(*problem_, e, layout, grid, quick);
+  return quick;
+}
 
-  const estimate::DevicePeak peak = estimate::device_peak(*problem_, e, layout, grid);
-  quick.peak = peak.need;
-  quick.peak_stage = peak.stage;
-  quick.peak_moment = peak.moment;
-  quick.fits = peak.need <= estimate::usable_memory(problem_->job);
-
-  const estimate::StepAccount step = estimate::step_account(*problem_, e, layout, grid);
-  quick.step_time_s = step.ledger.total().value;
-  quick.tokens_per_s_per_gpu = estimate::tokens_per_s_per_gpu(problem_->job, quick.step_time_s);
-  for (std::size_t t = 0; t < kCount<TimeTerm>; ++t)
-    if (step.ledger.rows[TimeTerm(t)] > step.ledger.rows[quick.bottleneck]) quick.bottleneck = TimeTerm(t);
+std::optional<Quick> Estimator::quick_if_fits(const Layout& layout, Workspace& workspace) const {
+  if (!workspace.data->evaluation) workspace.data->evaluation.emplace(*problem_);
+  estimate::Evaluation& e = *workspace.data->evaluation;
+  const GridSizes grid = grid_sizes(layout, problem_->job.gpus, problem_->job.training.global_batch_size);
+  Quick quick;
+  if (!prepare(*problem_, e, layout, grid)) return std::nullopt;
+  const Bytes usable = estimate::usable_memory(problem_->job);
+  set_memory(*problem_, estimate::device_peak(*problem_, e, layout, grid, usable), quick);
+  if (!quick.fits) return std::nullopt;
+  set_time(*problem_, e, layout, grid, quick);
   return quick;
 }
 

@@ -42,9 +42,35 @@ memory::ActivationProfile together(memory::ActivationProfile a, const memory::Ac
 
 constexpr int kBf16Bytes = 2;
 
+/// Cost keys remembered for a shard key, about 10 KB each. (assumed: all recompute sets, graphs and overlaps of the
+/// largest search that ships are fewer)
+constexpr std::size_t kMostCached = 1024;
+
+/// A cost key as one number; none where a count of layers is out of all proportion.
+std::optional<std::uint64_t> number_of(const CostKey& key) {
+  std::uint64_t number = 0;
+  const auto append = [&number](std::uint64_t value, int bits) { number = number << bits | value; };
+  constexpr int kLayerBits = 16, kEnumBits = 3, kSetBits = 10;
+  static_assert(kCount<RecomputeModule> <= kSetBits && kCount<GraphScope> <= kSetBits && kCount<OffloadModule> <= kSetBits);
+  if (key.recompute.num_layers < 0 || key.recompute.num_layers >= 1 << kLayerBits) return std::nullopt;
+  append(std::uint64_t(key.recompute.granularity), kEnumBits);
+  append(std::uint64_t(key.recompute.method), 1);
+  append(std::uint64_t(key.recompute.num_layers), kLayerBits);
+  append(key.recompute.modules.bits(), kSetBits);
+  append(std::uint64_t(key.cuda_graph.impl), kEnumBits);
+  append(key.cuda_graph.scopes.bits(), kSetBits);
+  append(key.offloaded.bits(), kSetBits);
+  for (bool on : {key.overlap.grad_reduce, key.overlap.param_gather, key.overlap.tp_comm, key.overlap.expert_alltoall,
+                  key.overlap.delay_wgrad})
+    append(on, 1);
+  return number;
+}
+
 }  // namespace
 
-Parts::Parts(const Problem& problem) : problem_(problem), kinds_(problem.layers.kinds.size()) {}
+Parts::Parts(const Problem& problem) : problem_(problem) {
+  for (ShardTables* tables : {&eager_, &whole_graph_}) tables->kinds.resize(problem.layers.kinds.size());
+}
 
 const topology::GroupLinks& Parts::links_of(GroupShape shape) {
   const auto found = link_cache_.find(shape);
@@ -52,17 +78,36 @@ const topology::GroupLinks& Parts::links_of(GroupShape shape) {
   return link_cache_.emplace(shape, problem_.cluster.links({shape.size, shape.stride})).first->second;
 }
 
+CostCache::Slot CostCache::slot(const CostKey& key) {
+  const std::optional<std::uint64_t> number = number_of(key);
+  if (!number) return {};
+  // A search asks for the same keys in the same order again and again.
+  std::size_t at = last_ + 1 < keys_.size() && keys_[last_ + 1] == *number
+                       ? last_ + 1
+                       : std::size_t(std::find(keys_.begin(), keys_.end(), *number) - keys_.begin());
+  const bool found = at < keys_.size();
+  if (!found) {
+    if (keys_.size() == kMostCached) return {};
+    keys_.push_back(*number);
+    if (costs_.size() < keys_.size()) costs_.emplace_back();
+  }
+  last_ = at;
+  return {&costs_[at], found};
+}
+
 void Parts::prepare(const Layout& layout, const GridSizes&) {
   const ShardKey shard = shard_key(layout);
-  if (shard_key_ != shard) {
+  now_ = shard.whole_graph ? &whole_graph_ : &eager_;
+  if (now_->shard_key != shard) {
     build(layout);
-    shard_key_ = shard;
-    cost_key_.reset();
+    now_->shard_key = shard;
+    now_->cost_key.reset();
+    now_->cache.clear();
   }
   const CostKey costs = cost_key(layout);
-  if (cost_key_ != costs) {
+  if (now_->cost_key != costs) {
     cost(layout);
-    cost_key_ = costs;
+    now_->cost_key = costs;
   }
 }
 
@@ -70,51 +115,51 @@ void Parts::build_part(Part& part, block::OpList balanced, block::OpList loaded)
   part.ops = std::move(balanced);
   part.params = memory::count_params(part.ops);
   part.shapes = memory::weight_shapes(part.ops);
-  part.timed = time_ops(loaded, rates_);
+  part.timed = time_ops(loaded, now_->rates);
 }
 
 void Parts::build(const Layout& layout) {
   const Job& job = problem_.job;
   const TextSpec& text = job.model.text;
-  shapes_ = block::make_shapes(job, layout, 1);
+  now_->shapes = block::make_shapes(job, layout, 1);
   const block::Shapes loaded = block::make_shapes(job, layout, problem_.expert_load);
 
   using block::Group;
-  links_[Group::tp] = links_of({layout.tp, 1});
-  links_[Group::cp] = links_of({layout.cp, layout.tp});
-  links_[Group::ep] = links_of({layout.ep, layout.etp});
-  links_[Group::etp] = links_of({layout.etp, 1});
-  links_[Group::tp_ep] = links_of({layout.ep * layout.etp, 1});
-  rates_ = {.device = &problem_.device, .links = &links_, .network = comm::make_network(job, layout),
+  now_->links[Group::tp] = links_of({layout.tp, 1});
+  now_->links[Group::cp] = links_of({layout.cp, layout.tp});
+  now_->links[Group::ep] = links_of({layout.ep, layout.etp});
+  now_->links[Group::etp] = links_of({layout.etp, 1});
+  now_->links[Group::tp_ep] = links_of({layout.ep * layout.etp, 1});
+  now_->rates = {.device = &problem_.device, .links = &now_->links, .network = comm::make_network(job, layout),
             .precision = job.training.precision, .permute_left = job.time[Coefficient::permute_left],
             .tp_overlap_exposed = job.time[Coefficient::tp_overlap_exposed]};
 
   for (int k = 0; k < problem_.layers.size(); ++k) {
     const BlockRef block = problem_.layers.kinds[std::size_t(k)];
-    build_part(kinds_[std::size_t(k)], block::decoder_block(text, block, shapes_),
+    build_part(now_->kinds[std::size_t(k)], block::decoder_block(text, block, now_->shapes),
                block::decoder_block(text, block, loaded));
   }
-  build_part(embedding_, block::embedding(text, shapes_), block::embedding(text, loaded));
-  build_part(head_, block::head(text, shapes_, true), block::head(text, loaded, true));
-  build_part(tied_head_, block::head(text, shapes_, false), block::head(text, loaded, false));
+  build_part(now_->embedding, block::embedding(text, now_->shapes), block::embedding(text, loaded));
+  build_part(now_->head, block::head(text, now_->shapes, true), block::head(text, loaded, true));
+  build_part(now_->tied_head, block::head(text, now_->shapes, false), block::head(text, loaded, false));
   if (problem_.mtp_depth > 0) {
     const bool repeated = text.mtp && text.mtp->repeated_layer;
-    build_part(mtp_first_, block::mtp_layer(text, shapes_, true), block::mtp_layer(text, loaded, true));
-    build_part(mtp_more_, block::mtp_layer(text, shapes_, !repeated), block::mtp_layer(text, loaded, !repeated));
+    build_part(now_->mtp_first, block::mtp_layer(text, now_->shapes, true), block::mtp_layer(text, loaded, true));
+    build_part(now_->mtp_more, block::mtp_layer(text, now_->shapes, !repeated), block::mtp_layer(text, loaded, !repeated));
   }
   if (!problem_.vision) return;
   const double samples = layout.micro_batch_size / double(job.stack.vision_dp_when_cp ? layout.cp : 1);
-  vision_batch_ = workload::vision_batch(*job.model.vision, job.training.vision.value_or(VisionWorkload{}), samples);
-  const block::VisionLoad load{.patches = vision_batch_.patches, .patches_squared = vision_batch_.patches_squared,
-                               .tokens = vision_batch_.tokens, .images = vision_batch_.images};
-  rates_.precision = Precision::bf16;  // the tower never runs in fp8
-  const auto encoder = vision_shapes(job, shapes_, ModelPart::vision_model);
-  const auto projector = vision_shapes(job, shapes_, ModelPart::vision_projection);
-  build_part(vision_encoder_, block::vision_encoder(*job.model.vision, encoder, load),
+  now_->vision_batch = workload::vision_batch(*job.model.vision, job.training.vision.value_or(VisionWorkload{}), samples);
+  const block::VisionLoad load{.patches = now_->vision_batch.patches, .patches_squared = now_->vision_batch.patches_squared,
+                               .tokens = now_->vision_batch.tokens, .images = now_->vision_batch.images};
+  now_->rates.precision = Precision::bf16;  // the tower never runs in fp8
+  const auto encoder = vision_shapes(job, now_->shapes, ModelPart::vision_model);
+  const auto projector = vision_shapes(job, now_->shapes, ModelPart::vision_projection);
+  build_part(now_->vision_encoder, block::vision_encoder(*job.model.vision, encoder, load),
              block::vision_encoder(*job.model.vision, encoder, load));
-  build_part(vision_projector_, block::vision_projector(*job.model.vision, projector, load),
+  build_part(now_->vision_projector, block::vision_projector(*job.model.vision, projector, load),
              block::vision_projector(*job.model.vision, projector, load));
-  rates_.precision = job.training.precision;
+  now_->rates.precision = job.training.precision;
 }
 
 void Parts::cost_part(Part& part, const Layout& layout, std::optional<MemoryTerm> fold, Bytes input) {
@@ -134,29 +179,45 @@ void Parts::cost_part(Part& part, const Layout& layout, std::optional<MemoryTerm
   } else {
     part.checkpointed = part.plain;
   }
-  part.time = block_time(part.timed, layout, rates_);
+  part.time = block_time(part.timed, layout, now_->rates);
 }
 
 void Parts::cost_vision(const Layout& layout) {
   const VisionSpec& vision = *problem_.job.model.vision;
   // The tower is one list over its depth: full recompute keeps every layer's input and reruns one layer at a time.
-  const Bytes layer_input(std::int64_t(vision_batch_.patches) * vision.hidden_size * kBf16Bytes);
-  rates_.precision = Precision::bf16;
-  cost_part(vision_encoder_, layout, MemoryTerm::saved_vision, layer_input * vision.depth);
-  cost_part(vision_projector_, layout, MemoryTerm::saved_vision, layer_input);
-  rates_.precision = problem_.job.training.precision;
+  const Bytes layer_input(std::int64_t(now_->vision_batch.patches) * vision.hidden_size * kBf16Bytes);
+  now_->rates.precision = Precision::bf16;
+  cost_part(now_->vision_encoder, layout, MemoryTerm::saved_vision, layer_input * vision.depth);
+  cost_part(now_->vision_projector, layout, MemoryTerm::saved_vision, layer_input);
+  now_->rates.precision = problem_.job.training.precision;
   if (layout.recompute.granularity == RecomputeGranularity::full)
-    vision_encoder_.checkpointed.recompute_working_set = vision_encoder_.checkpointed.recompute_working_set / vision.depth;
-  vision_plain_ = together(vision_encoder_.plain, vision_projector_.plain);
-  vision_checkpointed_ = together(vision_encoder_.checkpointed, vision_projector_.plain);
+    now_->vision_encoder.checkpointed.recompute_working_set = now_->vision_encoder.checkpointed.recompute_working_set / vision.depth;
+  now_->vision.plain = together(now_->vision_encoder.plain, now_->vision_projector.plain);
+  now_->vision.checkpointed = together(now_->vision_encoder.checkpointed, now_->vision_projector.plain);
 }
 
+/// Takes the costs from the cache, or makes them and puts them there.
 void Parts::cost(const Layout& layout) {
-  const Bytes stream(shapes_.stream_tokens * shapes_.hidden * shapes_.e);
-  for (Part& part : kinds_) cost_part(part, layout, std::nullopt, stream);
-  for (Part* part : {&embedding_, &head_, &tied_head_}) cost_part(*part, layout, std::nullopt, stream);
+  const CostCache::Slot slot = now_->cache.slot(cost_key(layout));
+  if (slot.found) {
+    auto cached = slot.costs->begin();
+    now_->for_each([&cached](Part& part) { static_cast<PartCosts&>(part) = *cached++; });
+    now_->vision = *cached;
+    return;
+  }
+  cost_anew(layout);
+  if (slot.costs == nullptr) return;
+  slot.costs->clear();
+  now_->for_each([&slot](const Part& part) { slot.costs->push_back(part); });
+  slot.costs->push_back(now_->vision);
+}
+
+void Parts::cost_anew(const Layout& layout) {
+  const Bytes stream(now_->shapes.stream_tokens * now_->shapes.hidden * now_->shapes.e);
+  for (Part& part : now_->kinds) cost_part(part, layout, std::nullopt, stream);
+  for (Part* part : {&now_->embedding, &now_->head, &now_->tied_head}) cost_part(*part, layout, std::nullopt, stream);
   if (problem_.mtp_depth > 0)
-    for (Part* part : {&mtp_first_, &mtp_more_}) cost_part(*part, layout, MemoryTerm::saved_mtp, stream);
+    for (Part* part : {&now_->mtp_first, &now_->mtp_more}) cost_part(*part, layout, MemoryTerm::saved_mtp, stream);
   if (problem_.vision) cost_vision(layout);
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <vector>
 
@@ -12,15 +13,19 @@
 
 namespace shardfit::estimate {
 
+/// What recompute, graphs and overlap decide of a part.
+struct PartCosts {
+  memory::ActivationProfile plain;         ///< kept whole (selective recompute applied)
+  memory::ActivationProfile checkpointed;  ///< under full recompute
+  BlockTime time;
+};
+
 /// One part of the model (a kind of decoder block, the embedding, the head, ...) under one layout.
-struct Part {
+struct Part : PartCosts {
   block::OpList ops;                       ///< at balanced routing: what memory reads
   memory::ParamCounts params;
   memory::WeightShapes shapes;
   TimedOps timed;                          ///< at the stated routing
-  memory::ActivationProfile plain;         ///< kept whole (selective recompute applied)
-  memory::ActivationProfile checkpointed;  ///< under full recompute
-  BlockTime time;
 };
 
 /// Which fields of a layout the operation lists depend on: the rest never rebuilds them.
@@ -41,56 +46,90 @@ struct CostKey {
   friend bool operator==(const CostKey&, const CostKey&) = default;
 };
 
+/// Costs by cost key, of one shard key: a search returns to each key once for every way to cut and shard the model.
+/// Memory is kept when the cache is emptied.
+class CostCache {
+ public:
+  /// The slot of a key: `found` says whether it is filled; none if the cache is full or the key is no small number.
+  struct Slot {
+    std::vector<PartCosts>* costs = nullptr;
+    bool found = false;
+  };
+  Slot slot(const CostKey& key);
+  void clear() { keys_.clear(); }
+
+ private:
+  std::vector<std::uint64_t> keys_;
+  std::vector<std::vector<PartCosts>> costs_;   ///< at least as many as keys
+  std::size_t last_ = 0;
+};
+
+/// The tables of one shard key.
+struct ShardTables {
+  std::optional<ShardKey> shard_key;
+  std::optional<CostKey> cost_key;
+  block::Shapes shapes;
+  comm::LayoutLinks links{};
+  TimingRates rates;
+  std::vector<Part> kinds;
+  Part embedding, head, tied_head, mtp_first, mtp_more, vision_encoder, vision_projector;
+  PartCosts vision;                        ///< tower and projector as one: profiles only
+  workload::VisionBatch vision_batch;
+  CostCache cache;
+
+  /// Every part, in the order of a cache's slots.
+  template <class F>
+  void for_each(F f) {
+    for (Part& part : kinds) f(part);
+    for (Part* part : {&embedding, &head, &tied_head, &mtp_first, &mtp_more, &vision_encoder, &vision_projector}) f(*part);
+  }
+};
+
 /// Tables of one thread for the layout at hand; rebuilt only where a key changes.
 class Parts {
  public:
   explicit Parts(const Problem& problem);
+  Parts(const Parts&) = delete;            // tables hold pointers into themselves
+  Parts& operator=(const Parts&) = delete;
 
   /// Makes the tables those of `layout`.
   void prepare(const Layout& layout, const GridSizes& grid);
 
-  const Part& kind(int k) const { return kinds_[std::size_t(k)]; }
-  const Part& embedding() const { return embedding_; }
-  const Part& head() const { return head_; }              ///< with a weight of its own
-  const Part& tied_head() const { return tied_head_; }    ///< reuses an embedding on the same stage
-  const Part& mtp(bool first_depth) const { return first_depth ? mtp_first_ : mtp_more_; }
-  const Part& vision_encoder() const { return vision_encoder_; }
-  const Part& vision_projector() const { return vision_projector_; }
+  const Part& kind(int k) const { return now_->kinds[std::size_t(k)]; }
+  const Part& embedding() const { return now_->embedding; }
+  const Part& head() const { return now_->head; }              ///< with a weight of its own
+  const Part& tied_head() const { return now_->tied_head; }    ///< reuses an embedding on the same stage
+  const Part& mtp(bool first_depth) const { return first_depth ? now_->mtp_first : now_->mtp_more; }
+  const Part& vision_encoder() const { return now_->vision_encoder; }
+  const Part& vision_projector() const { return now_->vision_projector; }
   const memory::ActivationProfile& vision_profile(bool full_recompute) const {
-    return full_recompute ? vision_checkpointed_ : vision_plain_;
+    return full_recompute ? now_->vision.checkpointed : now_->vision.plain;
   }
   /// Every part that the model has.
   template <class F>
   void for_each(F f) const {
-    for (const Part& part : kinds_) f(part);
-    for (const Part* part : {&embedding_, &head_, &tied_head_, &mtp_first_, &mtp_more_, &vision_encoder_, &vision_projector_})
-      f(*part);
+    now_->for_each([&f](const Part& part) { f(part); });
   }
-  const block::Shapes& shapes() const { return shapes_; }
-  const comm::LayoutLinks& links() const { return links_; }
-  const comm::Network& network() const { return rates_.network; }
+  const block::Shapes& shapes() const { return now_->shapes; }
+  const comm::LayoutLinks& links() const { return now_->links; }
+  const comm::Network& network() const { return now_->rates.network; }
   /// Links of a group that depends on pp and dp as well.
   const topology::GroupLinks& links_of(GroupShape shape);
   /// Visual load of a micro-batch, and of the slowest of the ranks that wait for one another.
-  const workload::VisionBatch& vision_batch() const { return vision_batch_; }
+  const workload::VisionBatch& vision_batch() const { return now_->vision_batch; }
 
  private:
   void build(const Layout& layout);
-  void cost(const Layout& layout);
   void build_part(Part& part, block::OpList balanced, block::OpList loaded);
+  void cost(const Layout& layout);
+  void cost_anew(const Layout& layout);
   void cost_part(Part& part, const Layout& layout, std::optional<MemoryTerm> fold, Bytes input);
   void cost_vision(const Layout& layout);
 
   const Problem& problem_;
-  std::optional<ShardKey> shard_key_;
-  std::optional<CostKey> cost_key_;
-  block::Shapes shapes_;
-  comm::LayoutLinks links_{};
-  TimingRates rates_;
-  std::vector<Part> kinds_;
-  Part embedding_, head_, tied_head_, mtp_first_, mtp_more_, vision_encoder_, vision_projector_;
-  memory::ActivationProfile vision_plain_, vision_checkpointed_;
-  workload::VisionBatch vision_batch_;
+  // A graph of the whole iteration changes operations, and a search turns it on and off: both tables are kept.
+  ShardTables eager_, whole_graph_;
+  ShardTables* now_ = &eager_;
   std::map<GroupShape, topology::GroupLinks> link_cache_;
 };
 

@@ -71,6 +71,12 @@ void Walker::walk_every_index(std::uint64_t first, std::uint64_t end) {
 void Walker::evaluate(std::uint64_t index) {
   ++findings.evaluated;
   ++findings.valid;
+  // Where nobody wants the numbers of layouts that do not fit, their time is not worked out.
+  if (search_.options.prune && !search_.options.keep_all) {
+    if (const auto quick = search_.estimator.quick_if_fits(layout_, workspace_)) findings.keep({index, *quick});
+    else findings.refuse({kRefusedByMemory}, index, 1);
+    return;
+  }
   const Candidate candidate{index, search_.estimator.quick(layout_, workspace_)};
   if (search_.options.keep_all) findings.all.push_back(candidate);
   if (candidate.quick.fits) findings.keep(candidate);

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <memory>
+#include <optional>
+#include <vector>
 
 #include "shardfit/estimate/estimate.hpp"
 
@@ -36,6 +38,8 @@ class Estimator {
     std::unique_ptr<Data> data;
   };
   Quick quick(const Layout& layout, Workspace& workspace) const;
+  /// The same for a layout that fits; nothing, and sooner, for one that does not.
+  std::optional<Quick> quick_if_fits(const Layout& layout, Workspace& workspace) const;
 
   /// Adds what the operations of a layout's blocks tell apart; the layout's pp, split and sharding play no part.
   void add_distinctions(const Layout& layout, Distinctions& found) const;

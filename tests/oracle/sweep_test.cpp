@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: Apache-2.0
+// The pruned sweep against brute force, on random small corners of the spaces that ship: same counts, same examples, same
+// layouts, same bits. And both against the plain list of rules: a layout that they allow is kept, or is another kept one
+// under a second name.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <map>
+#include <random>
+#include <set>
+#include <tuple>
+
+#include "io/load.hpp"
+#include "shardfit/layout/job_facts.hpp"
+#include "shardfit/search/sweep.hpp"
+
+using namespace shardfit;
+
+namespace {
+
+constexpr const char* kScenarios[] = {"qwen3-vl-235b-gb200.json", "qwen3-vl-235b-b200.json", "qwen3.5-35b-a3b-gb200.json",
+                                      "qwen3-235b-gb200.json",    "deepseek-v3-gb200.json",  "llama-3-70b-gb200.json"};
+
+using Random = std::mt19937_64;
+
+/// At most `most` values of an axis, in their order.
+template <class T>
+void thin(std::vector<T>& axis, std::size_t most, Random& random) {
+  while (axis.size() > most) axis.erase(axis.begin() + std::ptrdiff_t(random() % axis.size()));
+}
+
+/// A corner of a scenario's space with axes opened that the scenario leaves closed, up to some ten thousand combinations.
+Scenario corner(const std::string& file, unsigned seed) {
+  Scenario scenario = io::load_scenario(std::string(SHARDFIT_SOURCE_DIR) + "/scenarios/" + file);
+  SearchSpace& s = scenario.space;
+  Random random(seed);
+  // Sizes that leave room for one another come first; large ones only now and then.
+  for (std::vector<int>* sizes : {&s.tp, &s.cp, &s.pp, &s.ep, &s.etp})
+    if (sizes->size() > 4 && random() % 3 != 0) sizes->resize(4);
+  s.sharding = {Sharding::none, Sharding::optimizer, Sharding::optimizer_grads, Sharding::full};
+  s.optimizer_instances = {1, 2};
+  s.cp_comm_type = {CpCommType::p2p, CpCommType::a2a, CpCommType::all_gather};
+  s.optimizer_offload = {0, 0.5};
+  for (std::vector<int>* sizes : {&s.tp, &s.cp, &s.pp, &s.vpp, &s.ep, &s.micro_batch_size}) thin(*sizes, 2, random);
+  thin(s.etp, 1 + random() % 2, random);
+  thin(s.split, 3, random);
+  thin(s.recompute, 4, random);
+  thin(s.cuda_graph, 3, random);
+  thin(s.dispatcher, 2, random);
+  thin(s.sharding, 2, random);
+  thin(s.optimizer_instances, 1 + random() % 2, random);
+  thin(s.cp_comm_type, 1 + random() % 2, random);
+  thin(s.optimizer_offload, 1, random);
+  scenario.base.overlap.delay_wgrad = random() % 2 != 0;
+  return scenario;
+}
+
+using Numbers = std::tuple<double, double, std::int64_t, bool, int, MemoryMoment, TimeTerm>;
+
+Numbers numbers(const Quick& q) {
+  return {q.step_time_s, q.tokens_per_s_per_gpu, q.peak.value, q.fits, q.peak_stage, q.peak_moment, q.bottleneck};
+}
+
+void check_same(const std::vector<Candidate>& a, const std::vector<Candidate>& b) {
+  REQUIRE(a.size() == b.size());
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    CHECK(a[i].index == b[i].index);
+    CHECK(numbers(a[i].quick) == numbers(b[i].quick));
+  }
+}
+
+void check_same(const SweepResult& a, const SweepResult& b) {
+  CHECK(a.space == b.space);
+  CHECK(a.evaluated == b.evaluated);
+  CHECK(a.valid == b.valid);
+  CHECK(a.fit == b.fit);
+  CHECK(a.complete == b.complete);
+  check_same(a.top, b.top);
+  check_same(a.pareto, b.pareto);
+  check_same(a.all, b.all);
+  REQUIRE(a.rejected.size() == b.rejected.size());
+  for (std::size_t i = 0; i < a.rejected.size(); ++i) {
+    const Rejected &x = a.rejected[i], &y = b.rejected[i];
+    CAPTURE(x.rule >= 0 ? rules()[std::size_t(x.rule)].code : "memory or alias");
+    CHECK(x.rule == y.rule);
+    CHECK(x.count == y.count);
+    CHECK(x.example == y.example);
+    CHECK(x.violation.rule == y.violation.rule);
+    CHECK(x.violation.got == y.violation.got);
+    CHECK(x.violation.need == y.violation.need);
+  }
+}
+
+SweepResult run(const Scenario& scenario, const Estimator& estimator, bool prune, bool keep_all, int threads = 1) {
+  SweepOptions options;
+  options.threads = threads;
+  options.top = 10;
+  options.prune = prune;
+  options.keep_all = keep_all;
+  return sweep(scenario, estimator, options);
+}
+
+}  // namespace
+
+TEST_CASE("pruned equals brute force") {
+  std::uint64_t valid = 0, fit = 0;
+  std::set<RuleId> met;
+  for (const char* file : kScenarios)
+    for (unsigned seed = 0; seed < 6; ++seed) {
+      const Scenario scenario = corner(file, seed);
+      CAPTURE(file);
+      CAPTURE(seed);
+      const Estimator estimator(scenario.job);
+      const SweepResult brute = run(scenario, estimator, false, false);
+      CHECK(brute.evaluated == brute.space);
+      check_same(run(scenario, estimator, true, false), brute);
+      check_same(run(scenario, estimator, true, false, 3), brute);
+      valid += brute.valid;
+      fit += brute.fit;
+      for (const Rejected& r : brute.rejected) met.insert(r.rule);
+    }
+  // The corners have to be worth comparing.
+  CHECK(valid > 1000);
+  CHECK(fit > 100);
+  CHECK(met.contains(kRefusedByMemory));
+  CHECK(met.contains(kRefusedAsAlias));
+  CHECK(met.size() > 20);
+  MESSAGE(valid << " valid layouts, " << met.size() << " reasons");
+}
+
+TEST_CASE("with all layouts kept, pruned equals brute force as well") {
+  for (const char* file : kScenarios) {
+    const Scenario scenario = corner(file, 11);
+    const Estimator estimator(scenario.job);
+    check_same(run(scenario, estimator, true, true), run(scenario, estimator, false, true));
+  }
+}
+
+TEST_CASE("what the rules allow is kept, or has a kept twin with the same numbers") {
+  std::uint64_t twins = 0;
+  for (const char* file : kScenarios)
+    for (unsigned seed = 20; seed < 23; ++seed) {
+      const Scenario scenario = corner(file, seed);
+      CAPTURE(file);
+      CAPTURE(seed);
+      const Estimator estimator(scenario.job);
+      const JobFacts facts = job_facts(estimator.job());
+      const SweepResult result = run(scenario, estimator, true, true);
+      std::map<std::uint64_t, Numbers> kept;
+      std::set<Numbers> seen;
+      for (const Candidate& c : result.all) {
+        kept.emplace(c.index, numbers(c.quick));
+        seen.insert(numbers(c.quick));
+      }
+      Estimator::Workspace workspace;
+      for (std::uint64_t index = 0; index < result.space; ++index) {
+        const Layout layout = layout_at(scenario, index);
+        const bool allowed = !first_violation(facts, layout);
+        const bool is_kept = kept.contains(index);
+        if (is_kept && !allowed) FAIL_CHECK("kept against a rule: " << layout_id(layout));
+        if (!allowed || is_kept) continue;
+        ++twins;
+        if (!seen.contains(numbers(estimator.quick(layout, workspace))))
+          FAIL_CHECK("folded without a twin: " << layout_id(layout));
+      }
+      CHECK(kept.size() == result.valid);
+    }
+  CHECK(twins > 100);
+}
