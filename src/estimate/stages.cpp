@@ -74,6 +74,11 @@ struct LayerAdder {
   }
 };
 
+bool has_experts(const ModelSpec& model) {
+  return std::any_of(model.text.mlps.begin(), model.text.mlps.end(),
+                     [](const MlpSpec& m) { return std::holds_alternative<MoeMlpSpec>(m.kind); });
+}
+
 void set_placeholders(const Problem& problem, Evaluation& e, int stage, memory::SmallTerms& small) {
   if (!memory::keeps_placeholders(problem.job.stack, problem.job.training.precision)) return;
   e.shape_lists.clear();
@@ -144,6 +149,7 @@ memory::StaticInputs static_inputs(const Problem& problem, const Evaluation& e, 
   in.optimizer_offload = layout.offload.optimizer_fraction;
   in.tp = layout.tp;
   in.framework = job.stack.framework;
+  in.shard_aligned_buffers = job.stack.entry_point == EntryPoint::megatron_lm;
   return in;
 }
 
@@ -158,7 +164,8 @@ memory::FsdpInputs fsdp_inputs(const Problem& problem, const Evaluation& e, cons
   if (is_quantized(problem.job.training.precision) && !forms.keeps_bf16) in.weight_bytes = forms.bytes;
   in.double_buffer = layout.fsdp_double_buffer;
   in.reshard_after_forward = problem.job.stack.reshard_after_forward;
-  in.gradient_sync_every_microbatch = problem.job.stack.gradient_sync_every_microbatch;
+  // One micro-batch a step leaves nothing to accumulate: its gradients are reduced as they come.
+  in.gradient_sync_every_microbatch = problem.job.stack.gradient_sync_every_microbatch || grid.microbatches <= 1;
   // Experts that no other rank shares are gathered from nobody: they are no unsharded copy.
   const bool experts_gathered = !experts_apart(layout) || grid.edp / layout.optimizer_instances > 1;
   const auto size = [&](const memory::ParamCounts& p) {
@@ -281,7 +288,11 @@ memory::OutsideInputs outside_inputs(const Problem& problem, Evaluation& e, cons
   // gathers; data-parallel gradients are the ones that do so on every layout.
   const topology::GroupLinks& dp = e.parts.links_of({grid.dp * layout.cp, layout.tp});
   out.nvls_communicators = dp.size >= 4 && dp.domains == 1;
-  out.expandable_segments = job.stack.expandable_segments;
+  const bool experts = has_experts(job.model);
+  out.fragmentation = {.expandable_segments = job.stack.expandable_segments,
+                       .mixed_sizes = layout.pp > 1 || experts,
+                       .interleaved = layout.vpp > 1,
+                       .variable_sizes = experts && problem.expert_load != 1};
   if (layout.overlap.tp_comm && layout.tp > 1)
     out.user_buffers = memory::user_buffer_bytes({.tokens = s.tokens, .hidden = s.hidden, .tp = layout.tp,
                                                   .fp8 = is_quantized(s.precision),

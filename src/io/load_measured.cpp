@@ -37,8 +37,54 @@ std::string profile_of(const Json& run) {
     return "megatron-lm-2026-08";
   for (const char* direct : {"Megatron-LM", "slime", "Megatron-Core MoE ModelZoo", "NeMo-Aligner"})
     if (mentions(software, direct)) return "megatron-lm-2026-08";
+  // A/B pairs of fine-tuning run the library's recipes, which reduce gradients in fp32.
+  const Json training = run.value("training", Json::object());
+  if (grade == "measured_ab" && text_of(training, "task") == "sft") return "megatron-bridge-2026-08";
   if (grade == "tuned" || grade == "measured_ab" || grade == "recipe") return "megatron-bridge-perf";
   return "megatron-bridge-2026-08";
+}
+
+void set_default(Json& block, const char* key, const Json& value) {
+  if (!block.contains(key)) block[key] = value;
+}
+
+/// Expert parallelism and several micro-batches a step.
+bool accumulates_experts(const Json& run) {
+  if (!run.contains("layout") || !run.contains("training")) return false;
+  const Json &l = run["layout"], &t = run["training"];
+  const int model = l.value("tp", 1) * l.value("cp", 1) * l.value("pp", 1);
+  const int replicas = std::max(1, run.value("gpus", 1) / model);
+  return l.value("ep", 1) > 1 && t.value("global_batch_size", 0) > replicas * l.value("micro_batch_size", 1);
+}
+
+/// What single tools do where a run is silent.
+///   AutoModel      keeps gradients whole over the micro-batches (defer_fsdp_grad_sync is on), and the weights of
+///                  models with expert parallelism too (its FSDP mixin for MoE).
+///   ModelZoo       runs with expandable segments.
+///   torchtitan     keeps parameters, gradients and moments in fp32 (training.dtype), computes in bf16; its
+///                  selective recompute goes by operation, of which dropping norms and the MLP is the nearest form.
+///   NeMo-RL        loads fp32 parameters too.
+///   NeMo 2         sets no allocator option; Megatron-Bridge, its successor, does.
+/// Source: the tools' public repositories, 2025-09 to 2026-08.
+void apply_tool_defaults(Json& run, const std::string& software) {
+  Json& stack = run["stack"];
+  if (mentions(software, "AutoModel")) {
+    set_default(stack, "gradient_sync", "last_microbatch");
+    if (accumulates_experts(run)) set_default(stack, "reshard_after_forward", false);
+  }
+  if (mentions(software, "ModelZoo")) set_default(stack, "expandable_segments", true);
+  if (mentions(software, "NeMo 2")) set_default(stack, "expandable_segments", false);
+  const bool titan = mentions(software, "torchtitan");
+  if ((titan || mentions(software, "NeMo-RL")) && run.contains("training") && run["training"].is_object()) {
+    Json& training = run["training"];
+    set_default(training, "optimizer", Json::object());
+    for (const char* key : {"grad_buffer_dtype", "main_params_dtype", "exp_avg_dtype", "exp_avg_sq_dtype"})
+      set_default(training["optimizer"], key, "fp32");
+  }
+  if (!titan || !run.contains("layout") || !run["layout"].contains("recompute")) return;
+  Json& recompute = run["layout"]["recompute"];
+  if (recompute.value("granularity", "") == "selective" && recompute.value("modules", Json::array()).empty())
+    recompute["modules"] = {"layernorm", "mlp"};
 }
 
 /// What a run's software text says that has a field of its own: the expert library and chunked logits.
@@ -51,6 +97,7 @@ void apply_software(Json& run) {
   }
   if (mentions(software, "chunked NLL") || mentions(software, "fused linear CE"))
     run["stack"]["chunked_cross_entropy"] = true;
+  apply_tool_defaults(run, software);
 }
 
 /// Takes what has no form in the specs out of a run, and says what it was.
@@ -97,12 +144,26 @@ void read_quantities(const Json& measured, MeasuredRun& run) {
 /// Megatron-Bridge pads packed rows for expert parallelism too since this day.
 constexpr const char* kVisionPadsSince = "2026-04-13";
 
-/// The profile as it was on the day of the run: the layout rules and the tower's padding go by its date.
-StackProfile dated(StackProfile stack, const std::string& date) {
+/// Fused kernels know attention sinks since Transformer Engine 2.8 (softmax_type); before, Megatron computed such
+/// attention from whole scores.
+constexpr const char* kFusedSinksSince = "2025-10-07";
+
+bool has_sinks(const ModelSpec& model) {
+  return std::any_of(model.text.mixers.begin(), model.text.mixers.end(), [](const MixerSpec& m) {
+    const auto* gqa = std::get_if<GqaSpec>(&m.kind);
+    return gqa && gqa->attention_sinks;
+  });
+}
+
+/// The profile as it was on the day of the run: the layout rules and the tower's padding go by its date, and so
+/// does the attention kernel of models with sinks.
+StackProfile dated(StackProfile stack, const std::string& date, const ModelSpec& model) {
   constexpr std::size_t kDayLength = 10;  // YYYY-MM-DD; rougher dates say too little
   if (date.size() != kDayLength) return stack;
   stack.date = date;
   if (date < kVisionPadsSince) stack.vision_pads_when_ep = false;
+  if (date < kFusedSinksSince && stack.framework == Framework::megatron && has_sinks(model))
+    stack.attention_kernel = AttentionKernel::unfused;
   return stack;
 }
 
@@ -139,7 +200,7 @@ MeasuredRun read_row(const Json& row, const std::string& file, std::size_t index
     run.unsupported = take_unsupported(run_json);
     apply_software(run_json);
     run.scenario = read_run(Value(run_json, place), {Missing::assume, profile_of(row)});
-    run.scenario.job.stack = dated(run.scenario.job.stack, text_of(row, "date"));
+    run.scenario.job.stack = dated(run.scenario.job.stack, text_of(row, "date"), run.scenario.job.model);
     const auto stated = [&](const char* block) {
       return row.contains(block) && row[block].is_object() && row[block].contains("global_batch_size");
     };

@@ -127,6 +127,24 @@ bool default_sequence_parallel(const LayoutContext& c, bool tp_may_exceed_1) {
   return c.stack.defaults.sequence_parallel == Sp::with_tp || kinds_of(c.model).moe;
 }
 
+/// torchtitan splits experts over tp where it has no expert parallelism (its TensorParallel plan of experts), and
+/// not otherwise.
+int default_etp(const Stack& stack, const Layout& l) {
+  const bool torch_without_ep = stack.profile.entry_point == EntryPoint::torch_tools && l.ep == 1;
+  return stack.defaults.etp_is_tp || torch_without_ep ? l.tp : 1;
+}
+
+/// The ring serves neither windows nor compressed keys: a model that has them runs with what does.
+CpCommType default_cp_comm_type(const ModelSpec& model) {
+  CpCommType type = CpCommType::p2p;
+  for (const MixerSpec& m : model.text.mixers) {
+    if (std::holds_alternative<CompressedMqaSpec>(m.kind)) return CpCommType::all_gather;
+    const auto* gqa = std::get_if<GqaSpec>(&m.kind);
+    if (gqa && (gqa->sliding_window || gqa->attention_sinks)) type = CpCommType::a2a;
+  }
+  return type;
+}
+
 void refuse_searched(Object& o, const std::set<std::string>& searched) {
   for (const std::string& axis : searched)
     if (const auto v = o.find(axis)) v->refuse("this field here or in /search, not in both");
@@ -222,7 +240,7 @@ Assumed<Layout> read_layout(const Value& value, Object* assumed, const LayoutCon
   l.vpp = o.get("vpp", 1, 1, 1000);
   l.ep = o.get("ep", 1, 1, c.gpus);
   const bool moe = kinds_of(c.model).moe;
-  const int etp = c.stack.defaults.etp_is_tp ? l.tp : 1;
+  const int etp = default_etp(c.stack, l);
   if (moe && !searched("etp") && !o.find("etp"))
     notes.push_back(fmt::format("etp {} is assumed (layout.etp)", etp));
   l.etp = o.get("etp", etp, 1, c.gpus);
@@ -259,7 +277,12 @@ Assumed<Layout> read_layout(const Value& value, Object* assumed, const LayoutCon
     notes.push_back("dispatcher flex is taken as deepep (layout.dispatcher)");
   l.dispatcher = dispatcher ? read_dispatcher(*dispatcher) : c.stack.defaults.dispatcher;
   l.dispatcher_sms = o.get("dispatcher_sms", 0, 1, 1000);
-  l.cp_comm_type = o.get("cp_comm_type", CpCommType::p2p);
+  l.cp_comm_type = default_cp_comm_type(c.model);
+  if (l.cp_comm_type != CpCommType::p2p && l.cp > 1 && !o.find("cp_comm_type"))
+    notes.push_back(fmt::format("cp_comm_type {} is assumed: the model's attention runs with no other "
+                                "(layout.cp_comm_type)",
+                                name_of(l.cp_comm_type)));
+  l.cp_comm_type = o.get("cp_comm_type", l.cp_comm_type);
   if (const auto v = o.find("cuda_graph")) l.cuda_graph = read_cuda_graph(*v, c.model);
   l.overlap = read_overlap(o, c.stack.defaults);
   l.offload = read_offload(o);

@@ -38,6 +38,22 @@ int assumed_batch(const Layout& l, int gpus) {
   return replicas * l.micro_batch_size * l.pp;
 }
 
+/// Megatron-LM's arguments refuse optimizer offload without the precision-aware optimizer, so a run that offloads
+/// through them has it. Source: Megatron-LM training/arguments.py.
+bool needs_precision_aware(const Job& job, const Layout& layout) {
+  const EntryPoint from = job.stack.entry_point;
+  return layout.offload.optimizer_fraction > 0 && job.stack.framework == Framework::megatron &&
+         (from == EntryPoint::megatron_lm || from == EntryPoint::ms_swift);
+}
+
+/// The stated batch, or where it is not whole micro-batches of every replica (reports mix figures of several
+/// attempts) the next larger one that is.
+int whole_batch(const Job& job, const Layout& l) {
+  const int model = l.tp * l.cp * l.pp, once = std::max(1, job.gpus / std::max(1, model)) * l.micro_batch_size;
+  return job.gpus % model ? job.training.global_batch_size
+                          : (job.training.global_batch_size + once - 1) / once * once;
+}
+
 void append(std::vector<std::string>& to, const std::vector<std::string>& from) {
   to.insert(to.end(), from.begin(), from.end());
 }
@@ -96,6 +112,13 @@ Scenario read_run(const Value& value, const RunRules& rules) {
                                           split->text.empty() ? "one stage" : split->text));
     }
 
+  if (rules.missing == Missing::assume && needs_precision_aware(s.job, s.base)) {
+    s.job.training.optimizer.precision_aware = true;
+    s.assumptions.push_back(
+        "the precision-aware optimizer is assumed: optimizer offload does not start without it "
+        "(training.optimizer.precision_aware)");
+  }
+
   if (s.job.training.global_batch_size == 0) {
     s.job.training.global_batch_size = assumed_batch(s.base, s.job.gpus);
     s.assumptions.push_back(
@@ -103,6 +126,14 @@ Scenario read_run(const Value& value, const RunRules& rules) {
                     "(training.global_batch_size)",
                     s.job.training.global_batch_size));
   }
+  if (rules.missing == Missing::assume)
+    if (const int batch = whole_batch(s.job, s.base); batch != s.job.training.global_batch_size) {
+      s.assumptions.push_back(
+          fmt::format("global_batch_size {} is taken as {}, which replicas of this layout divide "
+                      "(training.global_batch_size)",
+                      s.job.training.global_batch_size, batch));
+      s.job.training.global_batch_size = batch;
+    }
   s.space = read_search(search, s.job, s.base);
   o.done();
   return s;

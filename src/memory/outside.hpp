@@ -32,6 +32,18 @@ struct UserBufferInputs {
 };
 Bytes user_buffer_bytes(const UserBufferInputs& in);
 
+/// What decides how much torch's allocator holds beyond the bytes in use.
+struct Fragmentation {
+  bool expandable_segments = true;
+  bool mixed_sizes = false;     ///< a pipeline or experts: tensors of several sizes come and go out of order
+  bool interleaved = false;     ///< vpp above 1: chunks are freed in another order than they were filled
+  bool variable_sizes = false;  ///< dropless experts under natural routing: no block fits the next tensor
+};
+/// Reserved over allocated bytes.
+double reserve_ratio(const Fragmentation& f);
+/// What the allocator holds beyond `allocated`.
+Bytes allocator_reserve(Bytes allocated, const Fragmentation& f);
+
 /// What a rank holds outside torch's allocated bytes.
 struct OutsideInputs {
   Bytes context;                     ///< CUDA context and libraries
@@ -40,17 +52,12 @@ struct OutsideInputs {
   int nvls_communicators = 0;        ///< of these, the ones with NVLS
   Bytes dispatcher;                  ///< dispatcher_bytes
   Bytes user_buffers;                ///< user_buffer_bytes where TP overlap is on
-  bool expandable_segments = true;
+  Fragmentation fragmentation;
 };
-
-/// Reserved over allocated bytes of torch's allocator.
-double reserve_ratio(bool expandable_segments);
-/// What the allocator holds beyond `allocated`.
-Bytes allocator_reserve(Bytes allocated, bool expandable_segments);
 
 template <class Acc>
 void add_outside(const OutsideInputs& in, Acc& acc) {
-  acc.add(MemoryTerm::allocator_reserve, allocator_reserve(acc.allocated(), in.expandable_segments));
+  acc.add(MemoryTerm::allocator_reserve, allocator_reserve(acc.allocated(), in.fragmentation));
   acc.add(MemoryTerm::cuda_context, in.context);
   acc.add(MemoryTerm::nccl_buffers,
           in.per_communicator * in.communicators + in.per_nvls * in.nvls_communicators);

@@ -17,9 +17,13 @@
 //               layerwise         1         1           whole matrices a rank for Muon, 1/d for the rest
 //             d = dp*cp/instances for dense parameters, edp/instances for experts. Experts that are not
 //             split apart (ep = 1, etp = tp) have edp = dp*cp, so one rule serves both.
+//             Optimizer offload moves the moments of a fraction to the host. Their master weights go too
+//             where the precision-aware optimizer leaves it to the offloading one to make them; else the
+//             distributed optimizer made them on the device first, they stay, and the host has a copy.
 // Source:     Megatron-LM core/distributed/param_and_grad_buffer.py, core/optimizer/distrib_optimizer.py,
 //             param_layout.py, layer_wise_optimizer.py,
-//             core/distributed/fsdp/src/megatron_fsdp/param_and_grad_buffer.py.
+//             core/distributed/fsdp/src/megatron_fsdp/param_and_grad_buffer.py,
+//             core/optimizer/cpu_offloading/hybrid_optimizer.py.
 // Valid when: the layout passes the rules.
 // Ignores:    where a buffer's buckets end. Each bucket and chunk pads by less than lcm(d, 128) elements,
 //             under 2 KB a bucket up to 128 ranks; the closed form pads once a class, the same in the sweep
@@ -41,7 +45,7 @@ constexpr double kLayerwiseSlack = 1.3;
 
 constexpr int kFp32Bytes = 4;
 /// A bf16 weight and a 2-byte remainder make an fp32 master weight. Source: Transformer Engine FusedAdam,
-/// store_param_remainders. Kind: read.
+/// store_param_remainders (the optimizer that offloads keeps whole fp32 ones). Kind: read.
 constexpr int kRemainderBytes = 2;
 /// Bytes an element of Muon's largest matrix while it is orthogonalised: the fp32 update and two bf16
 /// iterates, the Gram matrix among them. Source: Newton-Schulz iteration of Megatron-LM's Muon. Kind:
@@ -89,6 +93,15 @@ struct Widths {
   bool muon = false;  ///< matrices keep one moment only
 };
 
+/// In fp8 other than with delayed scaling the distributed optimizer makes fp32 master weights and gradients itself,
+/// precision-aware or not. Source: Megatron-LM core/optimizer/optimizer_config.py,
+/// use_precision_aware_optimizer_no_fp8_or_ds_fp8.
+bool makes_masters(const StaticInputs& in) {
+  const bool fp8 = in.precision == Precision::fp8_tensorwise || in.precision == Precision::fp8_blockwise ||
+                   in.precision == Precision::mxfp8;
+  return fp8 && in.optimizer.main_params_dtype == DType::fp32 && in.optimizer_offload == 0;
+}
+
 Widths widths(const StaticInputs& in) {
   const OptimizerSpec& o = in.optimizer;
   Widths w;
@@ -99,14 +112,15 @@ Widths widths(const StaticInputs& in) {
   if (w.weight == kFp32Bytes) w.master = w.master_quantized = 0;
   if (o.precision_aware || torch_only) {
     const int main = bytes_of(o.main_params_dtype);
-    const bool remainder = o.main_params_dtype == DType::fp32 && in.sharding == Sharding::optimizer;
+    const bool remainder = o.main_params_dtype == DType::fp32 && in.sharding == Sharding::optimizer &&
+                           in.optimizer_offload == 0 && !makes_masters(in);
     if (w.weight != kFp32Bytes) w.master = remainder ? kRemainderBytes : main, w.master_quantized = main;
     w.exp_avg = bytes_of(o.exp_avg_dtype);
     w.exp_avg_sq = bytes_of(o.exp_avg_sq_dtype);
   }
   if (torch_only) w.weight = bytes_of(o.main_params_dtype), w.master = w.master_quantized = 0;
   if (o.kind == OptimizerKind::sgd) w.exp_avg_sq = 0;
-  const int main_grad = o.precision_aware ? bytes_of(o.main_grads_dtype) : kFp32Bytes;
+  const int main_grad = o.precision_aware && !makes_masters(in) ? bytes_of(o.main_grads_dtype) : kFp32Bytes;
   const bool copies = !torch_only && w.weight != kFp32Bytes && w.gradient != main_grad;
   if (copies && in.sharding != Sharding::full_torch) w.gradient_copy = main_grad;
   return w;
@@ -155,9 +169,11 @@ void add_master_and_moments(std::int64_t state, std::int64_t quantized_state, co
   s.gradient_copy_fp32 += Bytes(state * w.gradient_copy);
 }
 
-/// Matrices under the layer-wise optimizer: a master weight and one moment of what the rank owns.
-void add_layerwise(const Grid& g, const Widths& w, StaticState& s) {
-  const std::int64_t owned = layerwise_shard(g), buffer = owned * g.shards;
+/// Matrices under the layer-wise optimizer: a master weight and one moment of what the rank owns. Megatron-LM lays
+/// its buffers out in equal shards that split no matrix; Megatron-Bridge wraps its model without that layout.
+void add_layerwise(const Grid& g, const StaticInputs& in, const Widths& w, StaticState& s) {
+  const std::int64_t owned = layerwise_shard(g);
+  const std::int64_t buffer = in.shard_aligned_buffers ? owned * g.shards : g.matrices;
   s.weights += Bytes(buffer * w.weight);
   s.gradients += Bytes(buffer * w.gradient);
   s.master_weights += Bytes(owned * w.master);
@@ -181,7 +197,7 @@ void add_frozen_and_fp32(const Grid& g, const StaticInputs& in, const Widths& w,
 void add_grid(const Grid& g, const StaticInputs& in, const Widths& w, StaticState& s) {
   add_frozen_and_fp32(g, in, w, s);
   const bool layerwise = in.sharding == Sharding::layerwise;
-  if (layerwise) add_layerwise(g, w, s);
+  if (layerwise) add_layerwise(g, in, w, s);
   const std::int64_t ordinary = layerwise ? g.low - g.matrices : g.low;
   const QuantizedForms q = quantized_forms(in.precision, in.fp8_param_gather, in.generation);
   const int weight_shards = shards_weights(in.sharding) ? g.shards : 1;
@@ -247,8 +263,8 @@ StaticState static_state(const StaticInputs& in) {
     const std::int64_t largest = std::max(in.params.largest_matrix * in.tp, in.params.largest_matrix_expert);
     s.optimizer_step = Bytes(largest * kOrthogonalizeBytes);
   }
-  for (Bytes* part : {&s.master_weights, &s.exp_avg, &s.exp_avg_sq})
-    s.on_host += take_fraction(*part, in.optimizer_offload);
+  for (Bytes* part : {&s.exp_avg, &s.exp_avg_sq}) s.on_host += take_fraction(*part, in.optimizer_offload);
+  if (in.optimizer.precision_aware) s.on_host += take_fraction(s.master_weights, in.optimizer_offload);
   return s;
 }
 

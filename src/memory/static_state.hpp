@@ -23,6 +23,7 @@ struct StaticInputs {
   OptimizerSpec optimizer;
   double optimizer_offload = 0;  ///< fraction of master weights and moments in host memory
   Framework framework = Framework::megatron;
+  bool shard_aligned_buffers = true;  ///< layer-wise: buffers in equal shards of whole matrices
   int tp = 1;  ///< Muon gathers a matrix over tp to orthogonalise it
 };
 

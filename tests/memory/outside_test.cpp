@@ -83,9 +83,22 @@ TEST_CASE("outside torch: reserve on what is allocated, communicators, context")
   MemoryLedger need;
   need.add(MemoryTerm::weights, mib(10000));
   add_outside(in, need);
-  CHECK(need[MemoryTerm::allocator_reserve] == mib(400));
+  CHECK(need[MemoryTerm::allocator_reserve] == mib(200));
   CHECK(need[MemoryTerm::nccl_buffers] == mib(1584));
   CHECK(need.allocated() == mib(10000));
-  CHECK(need.total() == mib(10000 + 400 + 600 + 1584));
-  CHECK(allocator_reserve(mib(10000), false) == mib(1000));
+  CHECK(need.total() == mib(10000 + 200 + 600 + 1584));
+}
+
+TEST_CASE("the allocator holds more, the less regular the tensors") {
+  Fragmentation f{.expandable_segments = false};
+  CHECK(allocator_reserve(mib(10000), f) == mib(300));
+  f.mixed_sizes = true;
+  CHECK(allocator_reserve(mib(10000), f) == mib(550));
+  f.interleaved = true;
+  const double interleaved = reserve_ratio(f);
+  CHECK(interleaved > 1.055);
+  f.variable_sizes = true;
+  CHECK(reserve_ratio(f) > interleaved);
+  f.expandable_segments = true;
+  CHECK(reserve_ratio(f) == doctest::Approx(1.04));
 }

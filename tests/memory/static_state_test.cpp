@@ -214,9 +214,20 @@ TEST_CASE("moments appear in the first optimizer step") {
   CHECK(total(in, MemoryMoment::after_build) == total(in, MemoryMoment::first_step));
 }
 
+TEST_CASE("optimizer offload leaves master weights that the distributed optimizer made on the device") {
+  StaticInputs in = bf16_adam(Sharding::optimizer, 4);
+  const StaticState before = static_state(in);
+  in.optimizer_offload = 1;
+  const StaticState s = static_state(in);
+  CHECK(s.master_weights == before.master_weights);
+  CHECK(s.exp_avg.value + s.exp_avg_sq.value == 0);
+  CHECK(s.on_host.value == 8 * kElements / 4);
+}
+
 TEST_CASE("optimizer offload moves state to the host and loses none") {
   StaticInputs in = bf16_adam(Sharding::optimizer, 4);
   const Bytes all = total(in);
+  in.optimizer.precision_aware = true;  // with offload its master weights are whole, no remainders
   for (double fraction : {0.25, 0.5, 1.0}) {
     in.optimizer_offload = fraction;
     const StaticState s = static_state(in);
@@ -250,7 +261,10 @@ TEST_CASE("quantised forms of linear weights") {
     in.fp8_param_gather = true;
     in.sharding = Sharding::optimizer;
     in.optimizer.precision_aware = true;
+    in.precision = Precision::fp8_delayed;
     CHECK(static_state(in).master_weights.value == kElements / 2 * 2 + kElements / 2 * 4);
+    in.precision = Precision::fp8_tensorwise;  // here the distributed optimizer makes all of them
+    CHECK(static_state(in).master_weights.value == kElements * 4);
   }
 }
 
@@ -271,4 +285,20 @@ TEST_CASE("the layer-wise optimizer holds whole matrices") {
     CHECK(static_state(in).weights.value == 2 * 32 * 1'000'000);
     CHECK(static_state(in).master_weights.value == 4 * 1'000'000);
   }
+}
+
+TEST_CASE("layer-wise buffers without the shard-aligned layout hold the parameters and no padding") {
+  StaticInputs in;
+  in.params.dense = in.params.matrices = 1000 * 1024;
+  in.params.largest_matrix = 500 * 1024;
+  in.sharding = Sharding::layerwise;
+  in.optimizer.kind = OptimizerKind::muon;
+  in.dense_shards = 8;
+  const StaticState aligned = static_state(in);
+  in.shard_aligned_buffers = false;
+  const StaticState plain = static_state(in);
+  CHECK(aligned.weights.value == 2 * 8 * 500 * 1024);
+  CHECK(plain.weights.value == 2 * 1000 * 1024);
+  CHECK(plain.gradients.value == 4 * 1000 * 1024);
+  CHECK(plain.master_weights == aligned.master_weights);
 }
