@@ -35,16 +35,28 @@ constexpr double kForwardUnits = 0.5, kBackwardUnits = 0.6, kActivationForwardUn
 constexpr double kForwardKernels = 8, kBackwardKernels = 14, kActivationForwardKernels = 3,
                  kActivationBackwardKernels = 4;
 constexpr double kForwardKernelsPerExpert = 2, kBackwardKernelsPerExpert = 4;
-constexpr double kCastsPerTensor = 4, kCastsBlocked = 3;
 constexpr double kHalf = 0.5;
 
 constexpr EnumSet<RecomputeModule> kDroppedByMoe{RecomputeModule::moe};
 constexpr EnumSet<RecomputeModule> kDroppedByActivation{RecomputeModule::moe_act, RecomputeModule::moe};
 
-/// Kernels launched for each expert and pass, beyond those of the whole group.
-double casts_per_expert(Precision p) {
-  if (!is_quantized(p)) return 0;
-  return p == Precision::fp8_tensorwise || p == Precision::fp8_delayed ? kCastsPerTensor : kCastsBlocked;
+/// Launches for each expert beyond its GEMMs, in both linears of a pass.
+struct CastLaunches { double forward, backward; };
+
+/// What Transformer Engine launches an expert at a time. mxfp8: one cast of the input (of the output gradient), and each
+/// GEMM first rearranges the block scales of both its operands: 3 a linear forward, 5 backward, less the quarter that
+/// every quantised module's factor (compute/work_time.cpp) adds. nvfp4 has a Hadamard and amax pass beside them.
+/// Source: TransformerEngine pytorch/csrc/extensions/{cast,gemm}.cpp, swizzle_scaling_factors (2025-26).
+CastLaunches casts_per_expert(Precision p) {
+  constexpr CastLaunches kPerTensor{4, 4}, kBlocks{3, 3}, kMxfp8{4, 7}, kNvfp4{5, 7};
+  switch (p) {
+    case Precision::fp8_delayed:
+    case Precision::fp8_tensorwise: return kPerTensor;
+    case Precision::fp8_blockwise: return kBlocks;
+    case Precision::mxfp8: return kMxfp8;
+    case Precision::nvfp4: return kNvfp4;
+    default: return {0, 0};
+  }
 }
 
 /// Whether the activation kernel takes the routing weight, so that nothing between the two is kept.
@@ -156,11 +168,11 @@ void add_expert_linear(Op& op, const ExpertLinear& l, const MoeSizes& z, const S
 /// Host work of one of the two grouped linears.
 void add_linear_host(Op& op, const MoeSizes& z, const Shapes& s) {
   const double launches = s.fused_grouped_mlp ? 1 : double(z.local_experts);
-  const double casts = casts_per_expert(s.precision);
+  const CastLaunches casts = casts_per_expert(s.precision);
   const double forward =
-      kForwardKernels - kActivationForwardKernels + (kForwardKernelsPerExpert + casts) * launches;
+      kForwardKernels - kActivationForwardKernels + (kForwardKernelsPerExpert + casts.forward) * launches;
   const double backward =
-      kBackwardKernels - kActivationBackwardKernels + (kBackwardKernelsPerExpert + casts) * launches;
+      kBackwardKernels - kActivationBackwardKernels + (kBackwardKernelsPerExpert + casts.backward) * launches;
   add_host(op.forward, (kForwardUnits - kActivationForwardUnits) * kHalf, forward * kHalf);
   if (runs_backward(s))
     add_host(op.backward, (kBackwardUnits - kActivationBackwardUnits) * kHalf, backward * kHalf);

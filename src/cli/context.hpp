@@ -35,5 +35,6 @@ void add_explain(CLI::App& app, Action& action);
 void add_topo(CLI::App& app, Action& action);
 void add_list(CLI::App& app, Action& action);
 void add_validate(CLI::App& app, Action& action);
+void add_calibrate(CLI::App& app, Action& action);
 
 }  // namespace shardfit::cli

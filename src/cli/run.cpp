@@ -52,6 +52,7 @@ void fill(CLI::App& app, Action& action) {
   add_explain(app, action);
   add_topo(app, action);
   add_validate(app, action);
+  add_calibrate(app, action);
   add_list(app, action);
 }
 

@@ -86,8 +86,8 @@ Device make_device(const Job& job) {
   d.nvfp4_quantize = c[Coefficient::nvfp4_quantize];
   d.scan_flops = c[Coefficient::scan_tflops] * kTera * d.sms / kScanReferenceSms;
   d.kernel_gap = c[Coefficient::kernel_gap_us] * kMicro;
-  d.host_unit = kMilli * c[Coefficient::host_unit_ms];
-  d.host_launch = kMicro * c[Coefficient::host_launch_us];
+  d.host_unit = kMilli * c[Coefficient::host_unit_ms] / job.hardware.node.host_speed.value;
+  d.host_launch = kMicro * c[Coefficient::host_launch_us] / job.hardware.node.host_speed.value;
   assert(d.sms > 0 && d.memory_bandwidth > 0 && d.quantize_bandwidth > 0 && d.scan_flops > 0);
   assert(d.gemm[Math::bf16].rate_tflops > 0 && d.attention_curves > 0);
   return d;

@@ -101,6 +101,7 @@ NodeSpec read_node(const Value& value) {
   n.cpu = o.at("cpu").as_enum<HostCpu>();
   n.host_link_gb_per_s = read_positive(o.at("host_link_gb_per_s"));
   n.host_memory_gib = read_positive(o.at("host_memory_gib"));
+  if (const auto speed = o.find("host_speed")) n.host_speed = read_positive(*speed);
   o.done();
   return n;
 }
@@ -150,9 +151,20 @@ HardwareSpec read_hardware(const Value& value) {
   return h;
 }
 
+/// An overlay ("base": "gb200-nvl72" and some figures) laid over the file it names; any other file as it is.
+Json with_base(Json json, const Place& place) {
+  if (!json.is_object() || !json.contains("base")) return json;
+  const std::string name = Object(Value(json, place)).at("base").as_text();
+  Json base = parse_json_file(find_data("hardware", name, place.down("base")));
+  if (base.contains("base")) throw InputError(place.file, "/base", "an overlay", "a whole hardware file");
+  json.erase("base");
+  base.merge_patch(json);
+  return base;
+}
+
 HardwareSpec find_hardware(const std::string& name, const Place& asked) {
   const std::string path = find_data("hardware", name, asked);
-  const Json json = parse_json_file(path);
+  const Json json = with_base(parse_json_file(path), {path, ""});
   HardwareSpec hardware = read_hardware(Value(json, {path, ""}));
   hardware.source_file = path;
   return hardware;

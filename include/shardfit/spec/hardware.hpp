@@ -67,6 +67,7 @@ struct NodeSpec {
   HostCpu cpu = HostCpu::x86;
   Figure host_link_gb_per_s;               ///< per GPU and direction, GPU to host memory
   Figure host_memory_gib;                  ///< per node
+  Figure host_speed{1, FigureKind::assumed, "the hosts that the shared coefficients were fitted on"};   ///< of Python and launches
 };
 
 struct FabricSpec {

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+#include <optional>
+#include <ostream>
+
+#include "cli/calibrate_documents.hpp"
+#include "cli/help.hpp"
+#include "cli/output.hpp"
+#include "io/load.hpp"
+#include "io/write_hardware.hpp"
+#include "report/atomic_file.hpp"
+#include "shardfit/base/error.hpp"
+#include "validation/filter.hpp"
+
+namespace shardfit::cli {
+namespace {
+
+struct Flags {
+  std::vector<std::string> files, where;
+  bool shared = false, quick = false;
+  std::string save;                        ///< overlay of a site, or coefficients
+  OutputFlags output;
+};
+
+std::vector<validation::MeasuredRun> selected_runs(const Flags& flags) {
+  const std::vector<validation::Filter> filters(flags.where.begin(), flags.where.end());
+  std::vector<validation::MeasuredRun> runs;
+  for (const std::string& file : flags.files)
+    for (validation::MeasuredRun& run : io::load_measured(file))
+      if (std::all_of(filters.begin(), filters.end(), [&](const auto& f) { return f.accepts(run); }))
+        runs.push_back(std::move(run));
+  if (runs.empty())
+    throw InputError("", flags.where.empty() ? "FILE" : "--where", "no run", "at least one",
+                     "a field is named by its dotted path (layout.tp) or its last word (tp)");
+  return runs;
+}
+
+std::string percent(double share) { return fmt::format("{:.1f} %", 100 * share); }
+
+/// The coefficients as a file of data, with what the fit says of itself.
+TimeCoefficients fitted_coefficients(const calibrate::SharedFit& fit, const TimeCoefficients& before) {
+  TimeCoefficients c = before;
+  c.source = "Least squares on log(predicted/measured) of " + std::to_string(fit.after.rows) +
+             " measured step times (shardfit calibrate --shared), Cauchy loss of scale 0.12, runs of one model, system and "
+             "precision weighted by count^-1/4, pulled to values expected from kernel measurements. low and high: smallest "
+             "and largest value with one model left out, widened by the standard error.";
+  c.fit_quality = "on those rows: median error " + percent(fit.after.median) + ", p90 " + percent(fit.after.p90) + ", bias " +
+                  percent(fit.after.bias) + "; before the fit " + percent(fit.before.median) + ", " + percent(fit.before.p90) +
+                  ". A held-out quarter: " + percent(fit.held_out.median) + ", " + percent(fit.held_out.p90) + ".";
+  for (const calibrate::LeftOut& l : fit.pooled)
+    c.fit_quality += " One " + l.by + " left out: " + percent(l.unseen.median) + ", " + percent(l.unseen.p90) + ".";
+  for (const calibrate::FittedShared& v : fit.variables) {
+    if (v.of.is_sustained()) continue;
+    FittedValue& value = c.values[v.of.coefficient];
+    value.value = v.value;
+    value.standard_error = v.standard_error;
+    value.low = std::max(0.0, v.lowest - v.standard_error);
+    value.high = v.highest + v.standard_error;
+  }
+  return c;
+}
+
+int run_calibrate(const Flags& flags, Context& context) {
+  Output output(flags.output);
+  std::optional<AtomicFile> file;
+  if (!flags.save.empty()) file.emplace(flags.save);
+  std::vector<std::string> left_out;
+  std::vector<calibrate::TimedRun> runs = calibrate::timed_runs(selected_runs(flags), left_out);
+  if (!flags.shared) {
+    const std::string source = "shardfit calibrate on " + std::to_string(runs.size()) + " run" + (runs.size() == 1 ? "" : "s") +
+                               " of " + flags.files.front();
+    const calibrate::SiteFit fit = calibrate::fit_site(runs, source);
+    output.write(site_document(fit, left_out), context);
+    if (file) file->stream() << io::hardware_overlay(fit.hardware.name, fit.hardware.name, calibrate::site_figures(fit.hardware));
+  } else {
+    if (runs.empty()) throw InputError("", "FILE", "no run with a step time", "at least one");
+    calibrate::SharedFitOptions options{.hold_out = !flags.quick, .leave_out = !flags.quick};
+    if (context.live) options.progress = [&context](const std::string& what) { context.err << "fitting " << what << '\n'; };
+    const TimeCoefficients before = runs.front().job().time;
+    const calibrate::SharedFit fit = calibrate::fit_shared(runs, options);
+    output.write(shared_document(fit, left_out), context);
+    if (file) file->stream() << io::coefficients_text(fitted_coefficients(fit, before));
+  }
+  if (file) file->commit();
+  return kDone;
+}
+
+}  // namespace
+
+void add_calibrate(CLI::App& app, Action& action) {
+  auto flags = std::make_shared<Flags>();
+  CLI::App* command = app.add_subcommand("calibrate", "Fit step times to measured runs: your site's, or the shared coefficients");
+  command->footer(examples(
+      "shardfit calibrate my-runs.json --save my-cluster.json\n"
+      "shardfit calibrate tests/measured/throughput.json --where tuned --shared --save hardware/step-time.json"));
+  command->add_option("files", flags->files, "JSON files of measured runs; one run is enough for a site")->required()->type_name("FILE");
+  command->add_option("--where", flags->where, "Only runs that meet a condition: tuned, key=value, key>number")->type_name("CONDITION");
+  command->add_flag("--shared", flags->shared, "Refit the coefficients that all models share, and the GPUs' sustained factors");
+  command->add_flag("--quick", flags->quick, "With --shared: no held-out quarter, nothing left out");
+  command->add_option("--save", flags->save, "Write the site's hardware overlay (with --shared: the coefficients) to FILE")->type_name("FILE");
+  add_output_flags(*command, flags->output);
+  command->callback([flags, &action] { action = [flags](Context& context) { return run_calibrate(*flags, context); }; });
+}
+
+}  // namespace shardfit::cli

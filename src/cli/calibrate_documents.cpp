@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/calibrate_documents.hpp"
+
+#include <fmt/format.h>
+
+namespace shardfit::cli {
+namespace {
+
+using calibrate::ErrorStats;
+
+std::vector<Column> with_stats(std::vector<Column> columns, const std::string& when) {
+  columns.push_back({"median_" + when, "median " + when, ColumnKind::ratio, 1});
+  columns.push_back({"p90_" + when, "p90", ColumnKind::ratio, 1});
+  columns.push_back({"max_" + when, "max", ColumnKind::ratio, 1});
+  columns.push_back({"bias_" + when, "bias", ColumnKind::ratio, 1});
+  return columns;
+}
+
+void add_stats(Row& row, const ErrorStats& s) {
+  for (const double value : {s.median, s.p90, s.max, s.bias}) row.cells.push_back(value);
+}
+
+Section left_out_runs(const std::vector<std::string>& left_out) {
+  Table table{.columns = {{"run", "run and reason"}}};
+  for (const std::string& text : left_out) table.rows.push_back({{text_cell(text)}});
+  return {"runs_left_out", "Runs that say nothing about step time", std::move(table), {}};
+}
+
+Section overall(const calibrate::SharedFit& fit) {
+  Table table{.columns = with_stats({{"fit", "fit"}, {"rows", "rows", ColumnKind::count}}, "error")};
+  const auto add = [&table](const char* name, const ErrorStats& s) {
+    if (s.rows == 0) return;
+    Row row{{text_cell(name), count_cell(s.rows)}};
+    add_stats(row, s);
+    table.rows.push_back(std::move(row));
+  };
+  add("before", fit.before);
+  add("after", fit.after);
+  add("fit to three quarters: those", fit.held_in);
+  add("fit to three quarters: the other quarter", fit.held_out);
+  for (const calibrate::LeftOut& l : fit.pooled) add(("one left out, pooled: " + l.by).c_str(), l.unseen);
+  return {"overall", "Errors of predicted step time", std::move(table), {}};
+}
+
+Section coefficients(const calibrate::SharedFit& fit) {
+  const auto number = [](const char* key, const char* title) { return Column{key, title, ColumnKind::number, 3}; };
+  Table table{.columns = {{"name", "name"}, number("before", "before"), number("value", "value"),
+                          number("standard_error", "s.e."), number("lowest", "lowest"), number("highest", "highest"),
+                          number("expected", "expected"), number("plausible_low", "plausible from"),
+                          number("plausible_high", "to")}};
+  for (const calibrate::FittedShared& v : fit.variables) {
+    const calibrate::Variable& of = v.of.variable;
+    table.rows.push_back({{text_cell(of.name), v.before, v.value, v.standard_error, v.lowest, v.highest, of.expected, of.low,
+                           of.high}});
+  }
+  return {"coefficients", "Coefficients", std::move(table),
+          {"lowest, highest: with one model left out at a time. Standard errors include the pull to the expected value."}};
+}
+
+Section groups(const calibrate::SharedFit& fit) {
+  Table table{.columns = with_stats(
+                  with_stats({{"by", "by"}, {"name", "name"}, {"rows", "rows", ColumnKind::count}}, "before"), "after")};
+  for (const calibrate::ErrorGroup& g : fit.groups) {
+    Row row{{text_cell(g.by), text_cell(g.name), count_cell(g.after.rows)}};
+    add_stats(row, g.before);
+    add_stats(row, g.after);
+    table.rows.push_back(std::move(row));
+  }
+  return {"groups", "Errors by kind of run", std::move(table), {}};
+}
+
+Section unseen(const calibrate::SharedFit& fit) {
+  Table table{.columns = with_stats({{"by", "left out"}, {"name", "name"}, {"rows", "rows", ColumnKind::count}}, "unseen")};
+  for (const calibrate::LeftOut& l : fit.left_out) {
+    Row row{{text_cell(l.by), text_cell(l.name), count_cell(l.unseen.rows)}};
+    add_stats(row, l.unseen);
+    table.rows.push_back(std::move(row));
+  }
+  return {"left_out", "Runs predicted by a fit that has not seen them", std::move(table), {}};
+}
+
+}  // namespace
+
+Document site_document(const calibrate::SiteFit& fit, const std::vector<std::string>& left_out) {
+  Table factors{.columns = {{"factor", "factor"},
+                            {"value", "value", ColumnKind::number, 3},
+                            {"standard_error", "s.e.", ColumnKind::number, 3}}};
+  for (std::size_t i = 0; i < kCount<calibrate::SiteFactor>; ++i) {
+    const auto f = calibrate::SiteFactor(i);
+    factors.rows.push_back({{text_cell(name_of(f)), fit.factors[f], fit.standard_errors[f]}});
+  }
+  Table runs{.columns = {{"run", "run"}, {"measured", "measured", ColumnKind::seconds}, {"before", "before", ColumnKind::seconds},
+                         {"after", "after", ColumnKind::seconds}, {"error_before", "error before", ColumnKind::ratio, 1},
+                         {"error_after", "error after", ColumnKind::ratio, 1}}};
+  for (const calibrate::SiteRun& r : fit.runs)
+    runs.rows.push_back({{text_cell(r.id), Seconds(r.measured), Seconds(r.before), Seconds(r.after), r.before / r.measured - 1,
+                          r.after / r.measured - 1}});
+  Document document{.view = "calibrate", .title = "Site factors of " + fit.hardware.name};
+  document.sections.push_back({"factors", "Factors on the figures of the hardware file", std::move(factors), {}});
+  document.sections.push_back({"runs", "Step time before and after", std::move(runs), {}});
+  if (!left_out.empty()) document.sections.push_back(left_out_runs(left_out));
+  document.summary = fmt::format("Median error {:.1f} % before, {:.1f} % after; expect layouts like these within {:.0f} %.",
+                                 100 * fit.before.median, 100 * fit.after.median, 100 * fit.band);
+  return document;
+}
+
+Document shared_document(const calibrate::SharedFit& fit, const std::vector<std::string>& left_out) {
+  Document document{.view = "calibrate", .title = "Shared coefficients of the step-time model, fitted"};
+  document.sections = {overall(fit), coefficients(fit), groups(fit)};
+  if (!fit.left_out.empty()) document.sections.push_back(unseen(fit));
+  if (!left_out.empty()) document.sections.push_back(left_out_runs(left_out));
+  return document;
+}
+
+}  // namespace shardfit::cli
