@@ -23,8 +23,12 @@ constexpr double kBackwardStreamGradients = 2;  ///< measured
 constexpr double kProbability = 4;              ///< B, fp32
 
 // Bytes moved for an element by grouped kernels (kind: counted, scale fitted with the memory coefficient).
-// The experts' activation backward also reads and writes for the gradient of the routing weight.
-constexpr double kExpertActivationBackward = 4;  ///< times (g + 1)
+
+/// Tensors of the activation's width that its backward moves: the gradient of its g inputs (reads 1 + g, writes g), and in
+/// a second kernel, a sum over the row, that of the routing weight (reads 1 + g). Source: Megatron-LM
+/// core/fusions/fused_bias_swiglu.py, weighted_swiglu_back.
+constexpr double activation_backward_tensors(double inputs) { return (1 + 2 * inputs) + (1 + inputs); }
+
 // Expert biases (gpt-oss): split, fp32 product with the probability and concatenation, expert by expert
 // (fitted).
 constexpr double kBiasForwardInner = 30, kBiasBackwardInner = 24, kBiasColumns = 8, kBiasStream = 8;
@@ -217,7 +221,7 @@ double activation_bytes(const MoeMlpSpec& spec, const MoeSizes& z, const Shapes&
     width = (forward ? 1 : inputs + 1) * s.e * columns;  // outputs written, nothing read again
   else
     width = forward ? activation_forward_bytes(z.inputs, s.e) * columns
-                    : kExpertActivationBackward * (inputs + 1) * columns * s.e / 2;
+                    : activation_backward_tensors(inputs) * columns * s.e;
   if (spec.bias && !s.fused_grouped_mlp)
     width += (forward ? kBiasForwardInner : kBiasBackwardInner) * double(z.inner) +
              kBiasColumns * inputs * columns;
