@@ -202,7 +202,49 @@ memory::GraphInputs graph_inputs(const Job& job, const block::Shapes& s, const L
   return in;
 }
 
+const StageConstants& stage_constants(const Problem& problem, Evaluation& e, const Layout& layout, const GridSizes& grid,
+                                      int stage) {
+  StageConstantsCache::Slot& slot = e.constants[e.parts.whole_graph()].slot(layout, e.parts.builds(), stage);
+  if (slot.made) return slot.constants;
+  slot.constants.small = small_terms(problem, e, layout, stage);
+  slot.constants.state = memory::static_state(static_inputs(problem, e, layout, grid, stage));
+  slot.constants.fsdp = fsdp_inputs(problem, e, layout, grid, stage);
+  slot.made = true;
+  return slot.constants;
+}
+
 }  // namespace
+
+bool StageConstantsCache::is_of(const Layout& l, int builds) const {
+  return builds == builds_ && l.pp == layout_.pp && l.vpp == layout_.vpp && l.split == layout_.split &&
+         l.sharding == layout_.sharding && l.optimizer_instances == layout_.optimizer_instances &&
+         l.offload.optimizer_fraction == layout_.offload.optimizer_fraction &&
+         l.fsdp_double_buffer == layout_.fsdp_double_buffer && l.overlap.tp_comm == layout_.overlap.tp_comm;
+}
+
+StageConstantsCache::Slot& StageConstantsCache::slot(const Layout& layout, int builds, int stage) {
+  if (!is_of(layout, builds)) {
+    layout_ = layout;
+    builds_ = builds;
+    if (slots_.size() < std::size_t(layout.pp)) slots_.resize(std::size_t(layout.pp));
+    for (Slot& slot : slots_) slot.made = false;
+  }
+  return slots_[std::size_t(stage)];
+}
+
+bool same_work_as_previous(const Problem& problem, const StagePlan& plan, int stage) {
+  if (stage < 2 || stage == plan.pp - 1) return false;
+  for (int v = 0; v < plan.vpp; ++v) {
+    const Chunk &a = plan.at(stage, v), &b = plan.at(stage - 1, v);
+    if (a.num_layers != b.num_layers || a.embedding || a.head || a.mtp_layers || a.vision || b.embedding || b.head ||
+        b.mtp_layers || b.vision)
+      return false;
+    for (int k = 0; k < problem.layers.size(); ++k)
+      if (problem.layers.count(k, a.first_layer, a.num_layers) != problem.layers.count(k, b.first_layer, b.num_layers))
+        return false;
+  }
+  return true;
+}
 
 const std::vector<std::vector<int>>& LiveTables::at(const schedule::PipelineShape& s, int stage) {
   // Beyond two full turns of the warm-up the steady state repeats: more micro-batches change nothing.
@@ -266,9 +308,10 @@ memory::StageInputs stage_inputs(const Problem& problem, Evaluation& e, const La
     in.deferred_head = memory::deferred_head_bytes(
         s.tokens, s.hidden, s.vocab / s.tp,
         std::min(grid.microbatches, job.stack.wgrad_deferral_limit.value_or(grid.microbatches)), s.e);
-  in.small = small_terms(problem, e, layout, stage);
-  in.state = memory::static_state(static_inputs(problem, e, layout, grid, stage));
-  in.fsdp = fsdp_inputs(problem, e, layout, grid, stage);
+  const StageConstants& constants = stage_constants(problem, e, layout, grid, stage);
+  in.small = constants.small;
+  in.state = constants.state;
+  in.fsdp = constants.fsdp;
   in.graphs = graph_inputs(job, s, layout, in);
   return in;
 }
@@ -285,9 +328,11 @@ memory::OutsideInputs outside_inputs(const Problem& problem, Evaluation& e, cons
                          apart ? grid.edp : 1})
     out.communicators += size > 1;
   // NCCL sets NVLS up for a communicator inside one NVLink domain with at least four members that all-reduces or
-  // gathers; data-parallel gradients are the ones that do so on every layout.
+  // gathers; data-parallel gradients are the ones that do so on every layout. Megatron-Bridge's recipes switch it
+  // off (NCCL_NVLS_ENABLE=0) but where they register user buffers.
+  const bool nvls = job.stack.nccl_user_buffers || job.stack.entry_point != EntryPoint::megatron_bridge;
   const topology::GroupLinks& dp = e.parts.links_of({grid.dp * layout.cp, layout.tp});
-  out.nvls_communicators = dp.size >= 4 && dp.domains == 1;
+  out.nvls_communicators = nvls && dp.size >= 4 && dp.domains == 1;
   const bool experts = has_experts(job.model);
   out.fragmentation = {.expandable_segments = job.stack.expandable_segments,
                        .mixed_sizes = layout.pp > 1 || experts,

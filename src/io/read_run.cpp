@@ -54,6 +54,14 @@ int whole_batch(const Job& job, const Layout& l) {
                           : (job.training.global_batch_size + once - 1) / once * once;
 }
 
+/// Megatron-Bridge's recipes with Megatron-FSDP switch gradient accumulation fusion off. Source: its
+/// perf_recipes (067f987df).
+bool fsdp_drops_fusion(const StackProfile& stack, const Layout& layout, const std::optional<Value>& stated) {
+  const bool says = stated && stated->is_object() && stated->json().contains("grad_accumulation_fusion");
+  const bool fsdp = layout.sharding == Sharding::full || layout.sharding == Sharding::optimizer_grads;
+  return stack.entry_point == EntryPoint::megatron_bridge && fsdp && !says;
+}
+
 void append(std::vector<std::string>& to, const std::vector<std::string>& from) {
   to.insert(to.end(), from.begin(), from.end());
 }
@@ -105,6 +113,11 @@ Scenario read_run(const Value& value, const RunRules& rules) {
   s.base = layout.value;
   append(s.assumptions, layout.assumptions);
   if (assumed) assumed->done();
+  if (fsdp_drops_fusion(s.job.stack, s.base, stack_value)) {
+    s.job.stack.grad_accumulation_fusion = false;
+    s.assumptions.push_back(
+        "Megatron-FSDP runs without gradient accumulation fusion (stack.grad_accumulation_fusion)");
+  }
   if (rules.missing == Missing::assume)
     if (const auto split = assumed_split(s.job.model, s.job.training, s.base)) {
       s.base.split = *split;

@@ -12,6 +12,10 @@ namespace {
 /// Megatron-LM core/pipeline_parallel/fine_grained_activation_offload.py (reload one group ahead, last groups
 /// stay); 3 and 1 agree with golden values of two offloading runs within 2.5 %. Kind: read, counted.
 constexpr std::int64_t kGroupsInFlight = 3, kGroupsInFirstStep = 1;
+/// Whole layers that are on the device though moved out: the one on its way. A layer's copy must be over before the
+/// next offloaded layer starts. Source: Transformer Engine pytorch/cpu_offload.py, AsyncDoubleBufferGroupOffloadHandler
+/// (offload windows). Kind: read.
+constexpr std::int64_t kLayersInFlight = 1;
 
 Bytes imbalanced(Bytes all, Bytes routed, double imbalance) {
   return all + imbalance_bytes(routed, imbalance);
@@ -26,7 +30,7 @@ Bytes in_flight(const StageInputs& in, std::int64_t groups) {
   Bytes most;
   for (const LiveLayers& l : in.layers) {
     const Bytes fine = l.profile->offloaded * std::min(l.live, groups);
-    const Bytes whole = saved_with_imbalance(*l.profile, in.imbalance) * std::min(l.on_host, groups);
+    const Bytes whole = saved_with_imbalance(*l.profile, in.imbalance) * std::min(l.on_host, kLayersInFlight);
     most = std::max(most, fine + whole);
   }
   return most;

@@ -84,6 +84,11 @@ void add_saved(const ActivationProfile& p, std::int64_t copies, Acc& acc) {
     if (p.saved[MemoryTerm(t)].value) acc.add(MemoryTerm(t), p.saved[MemoryTerm(t)] * copies);
 }
 
+/// The sum alone does not ask which term a tensor belongs to.
+inline void add_saved(const ActivationProfile& p, std::int64_t copies, MemoryTotal& acc) {
+  acc.add(MemoryTerm::saved_attention, p.saved_total() * copies);
+}
+
 template <class Acc>
 void add_loss(const StageInputs& in, Acc& acc) {
   if (in.mtp) add_saved(*in.mtp, in.mtp_depths, acc);
