@@ -17,7 +17,7 @@ std::vector<Column> with_stats(std::vector<Column> columns, const std::string& w
 }
 
 void add_stats(Row& row, const ErrorStats& s) {
-  for (const double value : {s.median, s.p90, s.max, s.bias}) row.cells.push_back(value);
+  for (const double value : {s.median, s.p90, s.max, s.bias}) row.cells.emplace_back(value);
 }
 
 Section left_out_runs(const std::vector<std::string>& left_out) {
