@@ -6,21 +6,6 @@
 namespace shardfit::estimate {
 namespace {
 
-/// Same layers in the same chunks, and no embedding, head, tower or MTP on either: only the live counts differ.
-bool is_dominated_by_previous(const Problem& problem, const StagePlan& plan, int stage) {
-  if (stage < 2 || stage == plan.pp - 1) return false;
-  for (int v = 0; v < plan.vpp; ++v) {
-    const Chunk &a = plan.at(stage, v), &b = plan.at(stage - 1, v);
-    if (a.num_layers != b.num_layers || a.embedding || a.head || a.mtp_layers || a.vision || b.embedding || b.head ||
-        b.mtp_layers || b.vision)
-      return false;
-    for (int k = 0; k < problem.layers.size(); ++k)
-      if (problem.layers.count(k, a.first_layer, a.num_layers) != problem.layers.count(k, b.first_layer, b.num_layers))
-        return false;
-  }
-  return true;
-}
-
 template <class Acc>
 Acc device_use(const memory::StageInputs& in, const memory::OutsideInputs& outside, MemoryMoment moment) {
   Acc acc;
@@ -37,7 +22,7 @@ DevicePeak device_peak(const Problem& problem, Evaluation& e, const Layout& layo
   const memory::OutsideInputs outside = outside_inputs(problem, e, layout, grid);
   DevicePeak peak;
   for (int stage = 0; stage < layout.pp; ++stage) {
-    if (is_dominated_by_previous(problem, e.plan, stage)) continue;
+    if (same_work_as_previous(problem, e.plan, stage)) continue;   // and fewer live micro-batches
     const memory::StageInputs in = stage_inputs(problem, e, layout, grid, stage);
     for (std::size_t m = 0; m < kCount<MemoryMoment>; ++m) {
       const Bytes need = device_use<MemoryTotal>(in, outside, MemoryMoment(m)).total();

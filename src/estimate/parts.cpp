@@ -100,6 +100,7 @@ void Parts::prepare(const Layout& layout, const GridSizes&) {
   now_ = shard.whole_graph ? &whole_graph_ : &eager_;
   if (now_->shard_key != shard) {
     build(layout);
+    ++now_->builds;
     now_->shard_key = shard;
     now_->cost_key.reset();
     now_->cache.clear();

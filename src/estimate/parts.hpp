@@ -76,12 +76,14 @@ struct ShardTables {
   PartCosts vision;                        ///< tower and projector as one: profiles only
   workload::VisionBatch vision_batch;
   CostCache cache;
+  int builds = 0;                          ///< how often these tables were made anew
 
-  /// Every part, in the order of a cache's slots.
+  /// Every part that the model has, in the order of a cache's slots.
   template <class F>
   void for_each(F f) {
     for (Part& part : kinds) f(part);
-    for (Part* part : {&embedding, &head, &tied_head, &mtp_first, &mtp_more, &vision_encoder, &vision_projector}) f(*part);
+    for (Part* part : {&embedding, &head, &tied_head, &mtp_first, &mtp_more, &vision_encoder, &vision_projector})
+      if (!part->ops.empty()) f(*part);
   }
 };
 
@@ -111,6 +113,9 @@ class Parts {
     now_->for_each([&f](const Part& part) { f(part); });
   }
   const block::Shapes& shapes() const { return now_->shapes; }
+  /// Changes whenever operations and parameters may have; apart for graphs of the whole iteration.
+  int builds() const { return now_->builds; }
+  bool whole_graph() const { return now_ == &whole_graph_; }
   const comm::LayoutLinks& links() const { return now_->links; }
   const comm::Network& network() const { return now_->rates.network; }
   /// Links of a group that depends on pp and dp as well.

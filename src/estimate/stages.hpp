@@ -24,6 +24,31 @@ class LiveTables {
   std::map<Key, std::vector<std::vector<int>>> tables_;
 };
 
+/// What of a stage's bytes neither recompute nor graphs nor expert overlap change.
+struct StageConstants {
+  memory::SmallTerms small;
+  memory::StaticState state;
+  memory::FsdpInputs fsdp;
+};
+
+/// The constants of the stages of the layout at hand, kept while what they come from stays as it is: the parts' tables,
+/// pp, vpp, split, sharding, instances, offload of the optimizer, double buffer, tensor-parallel overlap.
+class StageConstantsCache {
+ public:
+  /// The slot of a stage, emptied if the layout differs; `made` tells whether it is filled.
+  struct Slot {
+    StageConstants constants;
+    bool made = false;
+  };
+  Slot& slot(const Layout& layout, int builds, int stage);
+
+ private:
+  bool is_of(const Layout& layout, int builds) const;
+  Layout layout_;
+  int builds_ = 0;
+  std::vector<Slot> slots_;
+};
+
 /// Reused buffers of one thread and the layout they hold.
 struct Evaluation {
   explicit Evaluation(const Problem& problem) : parts(problem) {}
@@ -33,7 +58,11 @@ struct Evaluation {
   std::vector<memory::LiveLayers> live_layers;
   std::vector<const memory::WeightShapes*> shape_lists;
   std::vector<double> forward, backward;   ///< s a stage
+  StageConstantsCache constants[2];        ///< of eager operations, of those under a graph of the whole iteration
 };
+
+/// Whether a stage runs what its predecessor runs: as many layers of each kind in each chunk, and nothing but layers.
+bool same_work_as_previous(const Problem& problem, const StagePlan& plan, int stage);
 
 schedule::PipelineShape pipeline_shape(const Layout& layout, const GridSizes& grid);
 

@@ -29,6 +29,7 @@ Bytes saved_with_imbalance(const ActivationProfile& p, double imbalance) {
 Bytes in_flight(const StageInputs& in, std::int64_t groups) {
   Bytes most;
   for (const LiveLayers& l : in.layers) {
+    if (l.on_host == 0 && l.profile->offloaded == Bytes(0)) continue;
     const Bytes fine = l.profile->offloaded * std::min(l.live, groups);
     const Bytes whole = saved_with_imbalance(*l.profile, in.imbalance) * std::min(l.on_host, kLayersInFlight);
     most = std::max(most, fine + whole);
@@ -113,6 +114,7 @@ DearestEvent backward_event(const StageInputs& in) {
 }  // namespace
 
 Bytes imbalance_bytes(Bytes routed, double imbalance) {
+  if (routed == Bytes(0) || imbalance == 1) return Bytes(0);
   return Bytes(std::llround(double(routed.value) * (imbalance - 1)));
 }
 
