@@ -93,7 +93,7 @@ TEST_CASE("the program prints what it printed") {
   ::setenv("SHARDFIT_DATA_DIR", kSource.c_str(), 1);
   const bool update = std::getenv("SHARDFIT_UPDATE_GOLDEN") != nullptr;
   for (const Case& test : kCases) {
-    CAPTURE(test.name);
+    CAPTURE(std::string(test.name));
     const std::string path = kSource + "/tests/golden/expected/" + test.name + ".txt";
     const std::string text = transcript(test);
     if (update) std::ofstream(path) << text;
