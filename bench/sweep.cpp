@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+// Whole sweeps; items are combinations decided. Brute force, on a corner that it can manage, is the baseline.
+#include <benchmark/benchmark.h>
+
+#include "common.hpp"
+
+namespace {
+
+using namespace shardfit;
+
+void run(benchmark::State& state, const Scenario& scenario, bool prune, bool keep_all) {
+  const Estimator estimator(scenario.job);
+  SweepOptions options;
+  options.threads = int(state.range(0));
+  options.prune = prune;
+  options.keep_all = keep_all;
+  SweepResult result;
+  for (auto _ : state) result = sweep(scenario, estimator, options);
+  state.SetItemsProcessed(std::int64_t(state.iterations() * result.space));
+  state.counters["space"] = double(result.space);
+  state.counters["valid"] = double(result.valid);
+  state.counters["valid/s"] = benchmark::Counter(double(result.valid) * double(state.iterations()), benchmark::Counter::kIsRate);
+}
+
+void corner_brute_force(benchmark::State& state) { run(state, bench::flagship_corner(), false, false); }
+BENCHMARK(corner_brute_force)->Arg(1)->UseRealTime()->Unit(benchmark::kMillisecond);
+
+void corner_pruned(benchmark::State& state) { run(state, bench::flagship_corner(), true, false); }
+BENCHMARK(corner_pruned)->Arg(1)->Arg(2)->UseRealTime()->Unit(benchmark::kMillisecond);
+
+/// Time of layouts that do not fit worked out as well.
+void corner_pruned_all_kept(benchmark::State& state) { run(state, bench::flagship_corner(), true, true); }
+BENCHMARK(corner_pruned_all_kept)->Arg(1)->UseRealTime()->Unit(benchmark::kMillisecond);
+
+void flagship(benchmark::State& state) { run(state, bench::scenario("qwen3-vl-235b-gb200"), true, false); }
+BENCHMARK(flagship)->Arg(1)->Arg(2)->UseRealTime()->Iterations(1)->Unit(benchmark::kSecond);
+
+}  // namespace
