@@ -55,6 +55,8 @@ Op activation_op(const Ffn& f, const Shapes& s, std::int64_t width) {
   const double rows = double(s.tokens), elements = rows * double(width);
   add_memory(op.forward, f.activation, activation_forward_bytes(inputs, s.e) * elements);
   keep(op, s, "fc1_out", tensor_bytes(rows, double(width) * inputs, s.e), f.recomputed_by);
+  if (s.eager_elementwise && f.gated)  // the product's other factor, which a fused kernel makes again
+    keep(op, s, "activated_gate", tensor_bytes(rows, double(width), s.e), f.recomputed_by);
   if (!runs_backward(s)) return op;
   add_memory(op.backward, f.activation, activation_backward_bytes(inputs, s.e) * elements, Pass::dgrad);
   const Bytes gradients = tensor_bytes(rows, double(width) * inputs, s.e) +

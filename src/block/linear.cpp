@@ -26,6 +26,7 @@ constexpr double kMxfp8Width = 1 + 1.0 / 32;
 constexpr double kBlockwiseWidth = 1 + 4.0 / 128;
 constexpr double kNvfp4Width = 0.5 + 1.0 / 16;
 
+constexpr double kFp32Bytes = 4;  // of an element that torch operations compute in fp32
 // Bytes moved by a norm for each element (kind: counted): read and write of bf16; backward input, gradient and its
 // sum with the residual's gradient, read twice for the two reductions.
 constexpr double kNormForward = 4, kNormBackward = 10;
@@ -233,7 +234,13 @@ Op norm_op(const char* name, const Shapes& s, std::int64_t width, EnumSet<Recomp
   const double rows = double(s.stream_tokens), cols = double(width);
   add_memory(op.forward, name, kNormForward * rows * cols);
   if (runs_backward(s)) add_memory(op.backward, name, kNormBackward * rows * cols, Pass::dgrad);
-  keep(op, s, "norm_in", tensor_bytes(rows, cols, s.e));
+  if (s.eager_elementwise) {
+    // Written out, a norm keeps its input in fp32 and the scaled input that the weight multiplies.
+    keep(op, s, "norm_in_fp32", tensor_bytes(rows, cols, kFp32Bytes));
+    keep(op, s, "norm_scaled", tensor_bytes(rows, cols, s.e));
+  } else {
+    keep(op, s, "norm_in", tensor_bytes(rows, cols, s.e));
+  }
   keep(op, s, "norm_statistics", tensor_bytes(rows, 1, norm_statistics_width(s)));
   keep_norm_output(op, s, rows, cols, output_dropped_by, output, adapters);
   return op;

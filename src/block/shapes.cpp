@@ -88,6 +88,7 @@ void set_software(Shapes& s, const Job& job, const Layout& layout) {
   s.fused_grouped_mlp = stack.fused_grouped_mlp;
   s.moe_shared_expert_overlap = stack.moe_shared_expert_overlap;
   s.chunked_cross_entropy = stack.chunked_cross_entropy;
+  s.eager_elementwise = stack.eager_elementwise;
   s.drop_and_pad = training.token_drop && training.pad_to_capacity;
   s.capacity_factor = training.token_drop ? training.expert_capacity_factor : 0;
   s.host_free_dispatch =

@@ -63,7 +63,7 @@ bool accumulates_experts(const Json& run) {
 ///   ModelZoo       runs with expandable segments.
 ///   torchtitan     keeps parameters, gradients and moments in fp32 (training.dtype), computes in bf16; its
 ///                  selective recompute goes by operation, of which dropping norms and the MLP is the nearest form.
-///   NeMo-RL        loads fp32 parameters too.
+///   NeMo-RL        loads fp32 parameters too and trains Hugging Face's modules, written in single operations.
 ///   NeMo 2         sets no allocator option; Megatron-Bridge, its successor, does.
 /// Source: the tools' public repositories, 2025-09 to 2026-08.
 void apply_tool_defaults(Json& run, const std::string& software) {
@@ -75,6 +75,7 @@ void apply_tool_defaults(Json& run, const std::string& software) {
   if (mentions(software, "ModelZoo")) set_default(stack, "expandable_segments", true);
   if (mentions(software, "NeMo 2")) set_default(stack, "expandable_segments", false);
   const bool titan = mentions(software, "torchtitan");
+  if (mentions(software, "NeMo-RL")) set_default(stack, "eager_elementwise", true);
   if ((titan || mentions(software, "NeMo-RL")) && run.contains("training") && run["training"].is_object()) {
     Json& training = run["training"];
     set_default(training, "optimizer", Json::object());
@@ -100,6 +101,14 @@ void apply_software(Json& run) {
   apply_tool_defaults(run, software);
 }
 
+/// The one text of offload that has a form: full recompute whose checkpoints go to the host.
+constexpr const char* kCheckpointsToHost = "activation checkpoints to CPU";
+
+bool offloads_checkpoints(const Json& run) {
+  return run.contains("layout") && run["layout"].contains("offload") &&
+         text_of(run["layout"]["offload"], "activation") == kCheckpointsToHost;
+}
+
 /// Takes what has no form in the specs out of a run, and says what it was.
 std::vector<std::string> take_unsupported(Json& run) {
   std::vector<std::string> reasons;
@@ -107,7 +116,8 @@ std::vector<std::string> take_unsupported(Json& run) {
   Json& layout = run["layout"];
   if (layout.contains("offload") && layout["offload"].is_object() &&
       layout["offload"].contains("activation") && layout["offload"]["activation"].is_string()) {
-    reasons.push_back("activation offload is given in words: " + text_of(layout["offload"], "activation"));
+    const std::string words = text_of(layout["offload"], "activation");
+    if (words != kCheckpointsToHost) reasons.push_back("activation offload is given in words: " + words);
     layout["offload"].erase("activation");
   }
   if (layout.contains("recompute") && layout["recompute"].is_object() &&
@@ -144,6 +154,9 @@ void read_quantities(const Json& measured, MeasuredRun& run) {
 /// Megatron-Bridge pads packed rows for expert parallelism too since this day.
 constexpr const char* kVisionPadsSince = "2026-04-13";
 
+/// Megatron-Bridge's library recipes set expandable segments since this day (its commit cce495373).
+constexpr const char* kRecipesSetAllocatorSince = "2026-07-20";
+
 /// Fused kernels know attention sinks since Transformer Engine 2.8 (softmax_type); before, Megatron computed such
 /// attention from whole scores.
 constexpr const char* kFusedSinksSince = "2025-10-07";
@@ -157,10 +170,14 @@ bool has_sinks(const ModelSpec& model) {
 
 /// The profile as it was on the day of the run: the layout rules and the tower's padding go by its date, and so
 /// does the attention kernel of models with sinks.
-StackProfile dated(StackProfile stack, const std::string& date, const ModelSpec& model) {
+StackProfile dated(StackProfile stack, const Json& row, const ModelSpec& model) {
   constexpr std::size_t kDayLength = 10;  // YYYY-MM-DD; rougher dates say too little
+  const std::string date = text_of(row, "date");
   if (date.size() != kDayLength) return stack;
   stack.date = date;
+  const bool states_allocator = row.value("stack", Json::object()).contains("expandable_segments");
+  if (date < kRecipesSetAllocatorSince && stack.name == "megatron-bridge-2026-08" && !states_allocator)
+    stack.expandable_segments = false;
   if (date < kVisionPadsSince) stack.vision_pads_when_ep = false;
   if (date < kFusedSinksSince && stack.framework == Framework::megatron && has_sinks(model))
     stack.attention_kernel = AttentionKernel::unfused;
@@ -200,7 +217,9 @@ MeasuredRun read_row(const Json& row, const std::string& file, std::size_t index
     run.unsupported = take_unsupported(run_json);
     apply_software(run_json);
     run.scenario = read_run(Value(run_json, place), {Missing::assume, profile_of(row)});
-    run.scenario.job.stack = dated(run.scenario.job.stack, text_of(row, "date"), run.scenario.job.model);
+    run.scenario.job.stack = dated(run.scenario.job.stack, row, run.scenario.job.model);
+    if (offloads_checkpoints(row))
+      run.scenario.base.offload.activation_layers = run.scenario.job.model.text.num_hidden_layers - 1;
     const auto stated = [&](const char* block) {
       return row.contains(block) && row[block].is_object() && row[block].contains("global_batch_size");
     };

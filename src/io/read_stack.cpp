@@ -73,6 +73,7 @@ StackProfile read_switches(Object& o, StackProfile p) {
   read_gradient_sync(o, p);
   p.reshard_after_forward = o.get("reshard_after_forward", p.reshard_after_forward);
   p.chunked_cross_entropy = o.get("chunked_cross_entropy", p.chunked_cross_entropy);
+  p.eager_elementwise = o.get("eager_elementwise", p.eager_elementwise);
   return p;
 }
 

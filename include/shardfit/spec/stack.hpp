@@ -58,6 +58,7 @@ struct StackProfile {
   bool gradient_sync_every_microbatch = true;  ///< FSDP2 without no_sync
   bool reshard_after_forward = true;
   bool chunked_cross_entropy = false;      ///< fused linear cross entropy: logits never whole
+  bool eager_elementwise = false;          ///< norms and gated activations as single torch operations (Hugging Face)
 };
 
 }  // namespace shardfit
