@@ -136,6 +136,13 @@ TEST_CASE("norms keep input, statistics and output") {
   CHECK(kept(NormOutput::one_linear) == 0);
 }
 
+TEST_CASE("a norm written in single operations keeps its input in fp32 and the scaled input") {
+  Shapes s = shapes_of(256, 1000);
+  s.eager_elementwise = true;
+  const std::int64_t tensor = 1000 * 256 * 2;
+  CHECK(saved_bytes({norm_op("norm", s, 256, {}, {}, NormOutput::one_linear)}) == 4 * tensor + 4000);
+}
+
 TEST_CASE("LoRA: rank r on [out, in] trains r(in + out), split over tp on both kinds of base") {
   Shapes s = shapes_of(256, 1000, 4);
   s.train_weights = false;
