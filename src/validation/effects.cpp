@@ -12,6 +12,17 @@ constexpr double kSizeTolerance = 1.0 / 3;
 
 struct Found { const MeasuredRun* run; const Row* row; };
 
+/// The peak of a run in 1e9 bytes: the one that its own figure was held against, else the largest allocated one.
+double peak_gb(const Found& f) {
+  for (const Score& s : f.row->scores) {
+    if (s.name == "peak_allocated_gb") return s.predicted;
+    if (s.name == "peak_gib") return double(gib(s.predicted).value) / kGB;
+  }
+  Bytes most;
+  for (const StageMemory& s : f.row->estimate->memory) most = std::max(most, s.ledger.allocated());
+  return double(most.value) / kGB;
+}
+
 std::optional<double> predicted_change(const MeasuredEffect& effect, const Found& a, const Found& b) {
   if (!a.row->estimate || !b.row->estimate) return std::nullopt;
   const Estimate &ea = *a.row->estimate, &eb = *b.row->estimate;
@@ -22,12 +33,7 @@ std::optional<double> predicted_change(const MeasuredEffect& effect, const Found
   if (effect.quantity == "step_time_per_token") return per_token(b, eb) / per_token(a, ea);
   if (effect.quantity == "tflops_per_gpu") return eb.model_tflops_per_gpu / ea.model_tflops_per_gpu;
   if (effect.quantity == "peak_memory") {
-    const auto peak = [](const Estimate& e) {
-      Bytes most;
-      for (const StageMemory& s : e.memory) most = std::max(most, s.ledger.allocated());
-      return double(most.value) / kGB;
-    };
-    return effect.unit == "GB" ? peak(eb) - peak(ea) : peak(eb) / peak(ea);
+    return effect.unit == "GB" ? peak_gb(b) - peak_gb(a) : peak_gb(b) / peak_gb(a);
   }
   return std::nullopt;
 }

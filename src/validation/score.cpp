@@ -55,7 +55,8 @@ Bytes reported_peak(const MeasuredRun& run, const Estimate& e, Bytes measured) {
       idle = std::max(idle, ledger_of(e, stage, MemoryMoment::between_steps).allocated());
     return idle;
   }
-  if (mentions(kind, "alloc")) return logged_peak(e, run.scenario.job.stack.entry_point, measured);
+  // Megatron-Bridge logs allocated bytes, in 1e9.
+  if (mentions(kind, "alloc") || mentions(kind, "1e9")) return logged_peak(e, run.scenario.job.stack.entry_point, measured);
   return largest(e, [](const MemoryLedger& l) { return l.total(); });
 }
 
