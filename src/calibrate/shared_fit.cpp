@@ -152,7 +152,8 @@ ErrorStats error_stats(const std::vector<double>& errors) {
 bool is_held_out(const std::string& id) {
   std::uint64_t hash = 14695981039346656037ull;   // FNV-1a: the same on every machine, unlike std::hash
   for (const char c : id) hash = (hash ^ std::uint64_t(static_cast<unsigned char>(c))) * 1099511628211ull;
-  return (hash >> 32) % 4 == 0;
+  hash = (hash ^ (hash >> 33)) * 0xff51afd7ed558ccdull;   // FNV spreads the last bytes badly: MurmurHash3's finaliser
+  return (hash ^ (hash >> 33)) % 4 == 0;
 }
 
 SharedFit fit_shared(std::vector<TimedRun>& runs, const SharedFitOptions& options) {

@@ -10,8 +10,10 @@ namespace shardfit::calibrate {
 namespace {
 
 /// How far sites differ from the runs behind the shared coefficients (assumed): clocks and power caps by 5 %, links by 15 %,
-/// hosts by 25 %. Such a distance weighs like one run off by 5 %.
-constexpr double kClockSpread = 0.05, kLinkSpread = 0.15, kHostSpread = 0.25, kRunSpread = 0.05;
+/// hosts by 25 %. Such a distance weighs like one run off by 3 %.
+constexpr double kClockSpread = 0.05, kLinkSpread = 0.15, kHostSpread = 0.25, kRunSpread = 0.03;
+/// The runs are the user's own: only one far from all others is doubted.
+constexpr double kSiteCauchyScale = 0.3;
 /// Repeated runs of one setting differ by this (median of published pairs with equal inputs: 1.3 %, 90 %: 4.6 %).
 constexpr double kNoise = 0.02;
 
@@ -69,7 +71,7 @@ SiteFit fit_site(const std::vector<TimedRun>& runs, const std::string& source) {
     const HardwareSpec site = with_factors(file, as_factors(values), source);
     return std::log(runs[row].seconds(site) / runs[row].measured_s());
   };
-  const FittedVariables fitted = fit(factors(), objective);
+  const FittedVariables fitted = fit(factors(), objective, {.cauchy_scale = kSiteCauchyScale});
 
   SiteFit result;
   result.factors = as_factors(fitted.values);
