@@ -12,6 +12,7 @@ struct GraphInputs {
   Bytes graphed_saved;             ///< saved by captured operations, all live micro-batches
   Bytes graphed_transient;         ///< largest transient of a captured operation
   std::int64_t static_inputs = 0;  ///< captured layers times live micro-batches
+  bool stream_reuse = false;       ///< capture reuses what other streams have freed
   Bytes stream;                    ///< the hidden states among a layer's static inputs
   Bytes attention_mask;            ///< [b, s/cp, s] of a byte, where attention is captured and takes a mask
 };

@@ -59,6 +59,9 @@ TEST_CASE("a full-iteration graph keeps the eager peak and half more") {
   CHECK(graph_reserve_bytes(in, MemoryMoment::backward, mib(1000)) == Bytes(0));
   CHECK(graph_pool_bytes(in, MemoryMoment::between_steps, mib(1000)) == Bytes(0));
   CHECK(graph_reserve_bytes(in, MemoryMoment::between_steps, mib(1000)) == mib(1500));
+  in.stream_reuse = true;
+  CHECK(graph_pool_bytes(in, MemoryMoment::backward, mib(1000)) == mib(100));
+  CHECK(graph_reserve_bytes(in, MemoryMoment::between_steps, mib(1000)) == mib(1100));
 }
 
 TEST_CASE("no graphs, no pool") {
