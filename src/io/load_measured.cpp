@@ -70,7 +70,8 @@ bool accumulates_experts(const Json& run) {
 ///                  selective recompute goes by operation, of which dropping norms and the MLP is the nearest form.
 ///   NeMo-RL        loads fp32 parameters too and trains Hugging Face's modules, written in single operations.
 ///   NeMo 2         sets no allocator option; Megatron-Bridge, its successor, does.
-/// Source: the tools' public repositories, 2025-09 to 2026-08.
+/// Source: AutoModel's repository (defer_fsdp_grad_sync, components/moe/fsdp_mixin.py; 2026-08). Kind: read for
+/// AutoModel, assumed for the others.
 void apply_tool_defaults(Json& run, const std::string& software) {
   Json& stack = run["stack"];
   if (mentions(software, "AutoModel")) {
@@ -166,7 +167,7 @@ constexpr const char* kVisionPadsSince = "2026-04-13";
 constexpr const char* kRecipesSetAllocatorSince = "2026-07-20";
 
 /// Fused kernels know attention sinks since Transformer Engine 2.8 (softmax_type); before, Megatron computed such
-/// attention from whole scores.
+/// attention from whole scores. Kind: assumed (the day).
 constexpr const char* kFusedSinksSince = "2025-10-07";
 
 bool has_sinks(const ModelSpec& model) {

@@ -128,7 +128,7 @@ bool default_sequence_parallel(const LayoutContext& c, bool tp_may_exceed_1) {
 }
 
 /// torchtitan splits experts over tp where it has no expert parallelism (its TensorParallel plan of experts), and
-/// not otherwise.
+/// not otherwise. Kind: assumed.
 int default_etp(const Stack& stack, const Layout& l) {
   const bool torch_without_ep = stack.profile.entry_point == EntryPoint::torch_tools && l.ep == 1;
   return stack.defaults.etp_is_tp || torch_without_ep ? l.tp : 1;

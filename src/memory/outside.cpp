@@ -43,7 +43,8 @@ constexpr std::int64_t kInterDomainStages = 3;
 constexpr std::int64_t kOverlappedGemms = 12, kGatheringGemms = 8;
 
 /// Reserved over allocated less 1, default allocator. Source: 21 runs of SimuMax on B200, all ranks: dense without
-/// pipeline 0.023 to 0.038, pipeline or experts 0.040 to 0.069. Kind: fitted.
+/// pipeline 0.023 to 0.038, pipeline or experts 0.040 to 0.069. Kind: fitted
+/// (so that the reserved figures of these runs are no test of it).
 constexpr double kReserve = 0.03, kReserveMixed = 0.025;
 /// Of interleaving and of sizes that change with every micro-batch. Source: a Llama-70B fine-tuning run with vpp 5
 /// that fits or not from one start to the next, and Megatron-Bridge snapshots of dropless MoE, which reach 1.18.

@@ -12,9 +12,8 @@ namespace {
 /// Megatron-LM core/pipeline_parallel/fine_grained_activation_offload.py (reload one group ahead, last groups
 /// stay); 3 and 1 agree with golden values of two offloading runs within 2.5 %. Kind: read, counted.
 constexpr std::int64_t kGroupsInFlight = 3, kGroupsInFirstStep = 1;
-/// Whole layers that are on the device though moved out: the one on its way. A layer's copy must be over before the
-/// next offloaded layer starts. Source: Transformer Engine pytorch/cpu_offload.py, AsyncDoubleBufferGroupOffloadHandler
-/// (offload windows). Kind: read.
+/// Whole layers that are on the device though moved out: the one on its way, taking it that a layer's copy is over
+/// before the next offloaded layer starts (Transformer Engine's offload windows). Kind: assumed.
 constexpr std::int64_t kLayersInFlight = 1;
 
 Bytes imbalanced(Bytes all, Bytes routed, double imbalance) {
