@@ -249,6 +249,16 @@ TEST_CASE("an eager layer launches with its local experts") {
   CHECK(work.kernels == doctest::Approx(122));
 }
 
+TEST_CASE("mxfp8 experts launch casts and rearranged scales one by one; the activation's backward is two kernels") {
+  Shapes s = on_ep(8);
+  s.precision = Precision::mxfp8;
+  s.generation = GpuGeneration::blackwell;
+  const OpList ops = moe(deepseek_v3(), s);
+  CHECK(host_work(ops, false).kernels == doctest::Approx(122 + 4 * 32));
+  // 8 tensors of 32768 rows by 2048 in bf16: 3 read and 2 written by the first kernel, 3 read by the second.
+  CHECK(moved_bytes({find(ops, "expert_activation")}, KernelKind::memory, true) == 32768.0 * 2048 * 2 * 8);
+}
+
 TEST_CASE("a frozen layer keeps what gradients through it need") {
   Shapes s = on_ep(8);
   s.train_weights = false;
