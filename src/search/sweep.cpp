@@ -1,17 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "shardfit/search/sweep.hpp"
 
-#include <oneapi/tbb/blocked_range.h>
 #include <oneapi/tbb/enumerable_thread_specific.h>
 #include <oneapi/tbb/global_control.h>
-#include <oneapi/tbb/parallel_for.h>
-#include <oneapi/tbb/partitioner.h>
 #include <oneapi/tbb/task_arena.h>
 
 #include <atomic>
 #include <chrono>
 #include <mutex>
 
+#include "search/for_units.hpp"
 #include "search/walk.hpp"
 
 namespace shardfit {
@@ -64,12 +62,7 @@ bool walk_units(const Search& search, std::uint64_t units, Bulletin& bulletin, F
     bulletin.add(search.unit_size(), walker.findings.valid - valid, walker.findings.fit - fit,
                  walker.findings.best.fastest_tokens_per_s_per_gpu());
   };
-  // Units differ by orders of magnitude in what the rules leave of them: one at a time.
-  tbb::parallel_for(tbb::blocked_range<std::uint64_t>(0, units, 1),
-                    [&](const tbb::blocked_range<std::uint64_t>& range) {
-                      for (std::uint64_t unit = range.begin(); unit != range.end(); ++unit) take(unit);
-                    },
-                    tbb::simple_partitioner());
+  for_units(units, take);
   for (const Walker& walker : walkers) total.merge(walker.findings);
   return !stop;
 }
