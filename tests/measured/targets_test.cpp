@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+// Real runs, carried with their sources, held against the model. The limits are what the model reaches today, a little above:
+// a change that makes predictions worse fails here. docs/accuracy.md has the whole picture.
+#include <doctest/doctest.h>
+
+#include <map>
+
+#include "io/load.hpp"
+#include "validation/effects.hpp"
+#include "validation/filter.hpp"
+#include "validation/summary.hpp"
+
+using namespace shardfit;
+using namespace shardfit::validation;
+
+namespace {
+
+std::string file(const char* name) { return std::string(SHARDFIT_SOURCE_DIR) + "/tests/measured/" + name; }
+
+struct Scored {
+  std::vector<MeasuredRun> runs;
+  std::vector<Row> rows;
+  Summary summary;
+};
+
+Scored scored(const char* name, const std::vector<const char*>& where = {}) {
+  Scored s;
+  std::vector<Filter> filters(where.begin(), where.end());
+  for (MeasuredRun& run : io::load_measured(file(name))) {
+    bool wanted = true;
+    for (const Filter& f : filters) wanted &= f.accepts(run);
+    if (wanted) s.runs.push_back(std::move(run));
+  }
+  for (const MeasuredRun& run : s.runs) s.rows.push_back(score(run));
+  s.summary = summarize(s.runs, s.rows);
+  return s;
+}
+
+const QuantitySummary& quantity(const Summary& s, const char* name) {
+  for (const QuantitySummary& q : s.quantities)
+    if (q.quantity == name) return q;
+  FAIL("no quantity ", name);
+  throw 0;
+}
+
+}  // namespace
+
+TEST_CASE("memory of Megatron-LM's functional tests and of SimuMax's B200 runs") {
+  const Scored s = scored("memory.json");
+  CHECK(s.summary.ok >= 0.95 * s.summary.rows);
+  CHECK(quantity(s.summary, "static_allocated_bytes").median_abs_error < 0.006);
+  CHECK(quantity(s.summary, "static_allocated_bytes").p90_abs_error < 0.08);
+  CHECK(quantity(s.summary, "peak_allocated_bytes").median_abs_error < 0.012);
+  CHECK(quantity(s.summary, "peak_allocated_bytes").p90_abs_error < 0.07);
+  CHECK(quantity(s.summary, "peak_allocated_mib_by_rank").max_abs_error < 0.02);
+}
+
+TEST_CASE("step time of tuned runs") {
+  const Scored s = scored("throughput.json", {"tuned"});
+  CHECK(s.summary.ok >= 0.95 * s.summary.rows);
+  const QuantitySummary& step = quantity(s.summary, "step_time_s");
+  CHECK(step.median_abs_error < 0.042);
+  CHECK(step.p90_abs_error < 0.12);
+  CHECK(std::abs(step.bias) < 0.02);
+  CHECK(s.summary.order.right >= 0.93 * s.summary.order.pairs);
+}
+
+TEST_CASE("layouts that NVIDIA publishes are allowed and fit") {
+  const Scored s = scored("published_layouts.json");
+  CHECK(s.summary.ok >= 0.96 * s.summary.rows);
+  CHECK(s.summary.verdicts.fits_right >= 0.85 * s.summary.verdicts.rows);
+}
+
+TEST_CASE("no row is skipped: each has a prediction or a reason") {
+  for (const char* name : {"memory.json", "throughput.json", "published_layouts.json", "reported_runs.json"}) {
+    for (const Row& row : scored(name).rows) {
+      CAPTURE(row.id);
+      CHECK(row.status != RowStatus::error);
+      CHECK((row.status == RowStatus::ok) == row.reason.empty());
+    }
+  }
+}
+
+TEST_CASE("effects of single changes go the right way") {
+  const Scored s = scored("throughput.json");
+  const Effects effects = score_effects(io::load_effects(file("effects.json")), s.runs, s.rows);
+  CHECK(effects.summary.clean_above_noise > 10);
+  CHECK(effects.summary.sign_right >= 0.8 * effects.summary.clean_above_noise);
+}
