@@ -2,29 +2,11 @@
 // The per-layout path of a sweep must not allocate: every operator new of this program is counted.
 #include <doctest/doctest.h>
 
-#include <cstdlib>
-#include <new>
-
+#include "allocation_counter.hpp"
 #include "layout/jobs.hpp"
 #include "shardfit/layout/rank_grid.hpp"
 #include "shardfit/layout/rules.hpp"
 #include "shardfit/layout/stage_plan.hpp"
-
-namespace {
-long allocations = 0;   // the counter has to be reached from operator new
-}
-
-void* operator new(std::size_t size) {
-  ++allocations;
-  if (void* memory = std::malloc(size == 0 ? 1 : size)) return memory;
-  throw std::bad_alloc();
-}
-void* operator new(std::size_t size, const std::nothrow_t&) noexcept {
-  ++allocations;
-  return std::malloc(size == 0 ? 1 : size);
-}
-void operator delete(void* memory) noexcept { std::free(memory); }
-void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
 
 using namespace shardfit;
 using namespace shardfit::test;
@@ -47,7 +29,7 @@ TEST_CASE("checking and planning a layout allocates nothing once the plan has gr
     layouts[4].split.first_stage_layers = 2;
     layouts[4].pp = 4;
     first_violation(facts, layouts[0]);   // tables are made on first use
-    const long before = allocations;
+    const long before = allocations();
     int refused = 0, planned = 0;
     for (const Layout& layout : layouts) {
       refused += first_violation(facts, layout).has_value();
@@ -55,7 +37,7 @@ TEST_CASE("checking and planning a layout allocates nothing once the plan has gr
       planned += make_stage_plan(job, layout, plan);
       planned += grid_sizes(layout, job.gpus, 64).dp;
     }
-    CHECK(allocations == before);
+    CHECK(allocations() == before);
     CHECK(refused < 10);
     CHECK(planned > 0);
   }

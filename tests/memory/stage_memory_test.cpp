@@ -4,18 +4,15 @@
 #include <doctest/doctest.h>
 
 #include <array>
-#include <cstdlib>
-#include <new>
 #include <vector>
 
+#include "allocation_counter.hpp"
 #include "memory/outside.hpp"
 
 using namespace shardfit;
 using namespace shardfit::memory;
 
 namespace {
-
-std::int64_t allocations = 0;
 
 Bytes allocated(const StageInputs& in, MemoryMoment moment) {
   MemoryTotal sum;
@@ -109,14 +106,6 @@ struct FullStage {
 };
 
 }  // namespace
-
-void* operator new(std::size_t size) {
-  ++allocations;
-  if (void* p = std::malloc(size ? size : 1)) return p;
-  throw std::bad_alloc();
-}
-void operator delete(void* p) noexcept { std::free(p); }
-void operator delete(void* p, std::size_t) noexcept { std::free(p); }
 
 TEST_CASE("an MoE last stage peaks in backward, a dense one at its loss") {
   DeepSeekLastStage s;
@@ -303,10 +292,10 @@ TEST_CASE("a stage without layers, head or embedding holds its static part") {
 
 TEST_CASE("stage memory allocates nothing") {
   const FullStage s;
-  const std::int64_t before = allocations;
+  const long before = test::allocations();
   for (std::size_t m = 0; m < kCount<MemoryMoment>; ++m) {
     MemoryTotal total;
     stage_memory(s.in, MemoryMoment(m), total);
   }
-  CHECK(allocations == before);
+  CHECK(test::allocations() == before);
 }

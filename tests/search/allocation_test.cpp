@@ -2,27 +2,9 @@
 // The per-layout path of a sweep must not allocate: every operator new of this program is counted.
 #include <doctest/doctest.h>
 
-#include <cstdlib>
-#include <new>
-
+#include "allocation_counter.hpp"
 #include "search/small_scenario.hpp"
 #include "shardfit/search/sweep.hpp"
-
-namespace {
-long allocations = 0;   // the counter has to be reached from operator new
-}
-
-void* operator new(std::size_t size) {
-  ++allocations;
-  if (void* memory = std::malloc(size == 0 ? 1 : size)) return memory;
-  throw std::bad_alloc();
-}
-void* operator new(std::size_t size, const std::nothrow_t&) noexcept {
-  ++allocations;
-  return std::malloc(size == 0 ? 1 : size);
-}
-void operator delete(void* memory) noexcept { std::free(memory); }
-void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
 
 using namespace shardfit;
 using namespace shardfit::test;
@@ -51,8 +33,8 @@ TEST_CASE("layouts of the same block shapes are evaluated without an allocation 
   Estimator::Workspace workspace;
   double first = 0, second = 0;
   for (const Layout& layout : layouts) first += estimator.quick(layout, workspace).step_time_s;
-  const long before = allocations;
+  const long before = allocations();
   for (const Layout& layout : layouts) second += estimator.quick(layout, workspace).step_time_s;
-  CHECK(allocations == before);
+  CHECK(allocations() == before);
   CHECK(first == second);
 }
