@@ -103,7 +103,9 @@ TEST_CASE("figures spot-checked against their sources") {
   CHECK(gb200.node.gpus == 4);
   CHECK(h100.gpu.gemm[Math::bf16].rate_tflops == 799);
   CHECK(h100.gpu.gemm[Math::mxfp8].rate_tflops == 0);
-  CHECK(h100.gpu.sustained_factor.value == 0.90);
+  CHECK(h100.gpu.sustained_factor.kind == FigureKind::fitted);
+  CHECK(h100.gpu.sustained_factor.value > 0.75);
+  CHECK(h100.gpu.sustained_factor.value < 1.05);
   CHECK(gb300.fabric.nic_gb_per_s.value == 100);
   CHECK(gb300.fabric.nic_alltoall_gb_per_s.value == 50);
 }
@@ -115,8 +117,8 @@ TEST_CASE("the shared coefficients lie inside their ranges") {
     CHECK(v.value <= v.high);
     CHECK_FALSE(v.meaning.empty());
   }
-  CHECK(t[Coefficient::mxfp8_rate] == doctest::Approx(0.883).epsilon(0.001));
-  CHECK(t[Coefficient::step_overhead_ms] == doctest::Approx(61.36).epsilon(0.001));
+  CHECK(t[Coefficient::host_launch_us] > 3);   // a launch through PyTorch costs microseconds, not tens of them
+  CHECK(t[Coefficient::host_launch_us] < 15);
 }
 
 TEST_CASE("stack profiles read and say where they are from") {

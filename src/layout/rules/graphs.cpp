@@ -40,6 +40,17 @@ constexpr Rule kRules[] = {
        const bool full = c.layout.cuda_graph.impl == CudaGraphImpl::full_iteration;
        return none_of(full, c.layout.cuda_graph.scopes.size());
      }},
+    {{"full_iteration_row_counts", "graphs",
+      "a full-iteration graph of experts needs row counts without the host: paged_stash, or drop and pad",
+      "captured reads of row counts", "allowed", RuleSource::shardfit,
+      "CUDA forbids waiting for the device while a stream is captured; Megatron-LM core/transformer/moe/token_dispatcher.py"},
+     RuleScope::megatron,
+     {},
+     Reads{On::cuda_graph},
+     [](const Case& c) {
+       const bool full = c.layout.cuda_graph.impl == CudaGraphImpl::full_iteration;
+       return none_of(full && c.job.experts > 0, !c.stack().paged_stash && !drop_and_pad(c));
+     }},
     {{"graph_scopes_need_impl", "graphs", "graph scopes need a graph implementation", "scopes", "most",
       RuleSource::shardfit, "the scopes would do nothing"},
      RuleScope::everywhere,
