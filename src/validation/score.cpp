@@ -33,20 +33,23 @@ Bytes first_step_peak(const Estimate& e, int stage) {
 
 bool mentions(const std::string& text, const char* word) { return text.find(word) != std::string::npos; }
 
-/// The peak of allocated bytes over stages that a log shows. Megatron-Bridge prints it after its first step and again
-/// after the second, when moments exist; reports quote one line or the other and do not say which (runs that died in
-/// their second step have the first only), so that the nearer one counts.
-Bytes logged_peak(const Estimate& e, EntryPoint entry_point, Bytes measured) {
-  const Bytes later = largest(e, [](const MemoryLedger& l) { return l.allocated(); });
-  if (entry_point != EntryPoint::megatron_bridge) return later;
+/// Whether the run's own words say that its peak was read after the first step, when the optimizer's moments were not
+/// there yet. (Megatron prints the peak after the first and again after the second step.)
+bool read_after_first_step(const MeasuredRun& run) {
+  const auto note = run.fields.find("note");
+  return mentions(run.peak_kind, "iteration 1") || (note != run.fields.end() && mentions(note->second, "after iteration 1"));
+}
+
+/// The peak of allocated bytes over stages that a log shows. A prediction: it never looks at what was measured.
+Bytes logged_peak(const MeasuredRun& run, const Estimate& e) {
+  if (!read_after_first_step(run)) return largest(e, [](const MemoryLedger& l) { return l.allocated(); });
   Bytes first;
   for (int stage = 0; stage < e.layout.pp; ++stage) first = std::max(first, first_step_peak(e, stage));
-  const auto distance = [&](Bytes b) { return b > measured ? b - measured : measured - b; };
-  return distance(first) < distance(later) ? first : later;
+  return first;
 }
 
 /// What a report's "peak GiB" counts, as far as its own words tell.
-Bytes reported_peak(const MeasuredRun& run, const Estimate& e, Bytes measured) {
+Bytes reported_peak(const MeasuredRun& run, const Estimate& e) {
   const std::string& kind = run.peak_kind;
   if (mentions(kind, "reserved")) return largest(e, reserved);
   if (kind.rfind("allocated", 0) == 0) {  // not a peak: what a log shows between two steps
@@ -56,7 +59,7 @@ Bytes reported_peak(const MeasuredRun& run, const Estimate& e, Bytes measured) {
     return idle;
   }
   // Megatron-Bridge logs allocated bytes, in 1e9.
-  if (mentions(kind, "alloc") || mentions(kind, "1e9")) return logged_peak(e, run.scenario.job.stack.entry_point, measured);
+  if (mentions(kind, "alloc") || mentions(kind, "1e9")) return logged_peak(run, e);
   return largest(e, [](const MemoryLedger& l) { return l.total(); });
 }
 
@@ -69,11 +72,8 @@ std::optional<double> predicted(const MeasuredRun& run, const Estimate& e, const
     const AllocatedPeak peak = allocated_peak(e, last);
     return double((peak.allocated - peak.imbalance).value);
   }
-  if (name == "peak_allocated_gb") {
-    const Bytes measured(std::llround(run.quantities.at(name) * kGB));
-    return double(logged_peak(e, run.scenario.job.stack.entry_point, measured).value) / kGB;
-  }
-  if (name == "peak_gib") return in_gib(reported_peak(run, e, gib(run.quantities.at(name))));
+  if (name == "peak_allocated_gb") return double(logged_peak(run, e).value) / kGB;
+  if (name == "peak_gib") return in_gib(reported_peak(run, e));
   if (name == "reserved_gib") return in_gib(largest(e, reserved));
   if (name == "step_time_s" && !run.global_batch_assumed) return e.step_time_s;
   if (name == "tokens_per_s_per_gpu" && !run.global_batch_assumed) return e.tokens_per_s_per_gpu;
