@@ -47,28 +47,35 @@ const QuantitySummary& quantity(const Summary& s, const char* name) {
 
 TEST_CASE("memory of Megatron-LM's functional tests and of SimuMax's B200 runs") {
   const Scored s = scored("memory.json");
-  CHECK(s.summary.ok >= 0.95 * s.summary.rows);
+  CHECK(s.summary.ok >= 0.97 * s.summary.rows);
   CHECK(quantity(s.summary, "static_allocated_bytes").median_abs_error < 0.006);
-  CHECK(quantity(s.summary, "static_allocated_bytes").p90_abs_error < 0.08);
-  CHECK(quantity(s.summary, "peak_allocated_bytes").median_abs_error < 0.012);
-  CHECK(quantity(s.summary, "peak_allocated_bytes").p90_abs_error < 0.07);
-  CHECK(quantity(s.summary, "peak_allocated_mib_by_rank").max_abs_error < 0.02);
+  CHECK(quantity(s.summary, "static_allocated_bytes").p90_abs_error < 0.04);
+  CHECK(quantity(s.summary, "peak_allocated_bytes").median_abs_error < 0.005);
+  CHECK(quantity(s.summary, "peak_allocated_bytes").p90_abs_error < 0.03);
+  CHECK(quantity(s.summary, "peak_reserved_mib_by_rank").p90_abs_error < 0.015);
+  CHECK(quantity(s.summary, "peak_allocated_mib_by_rank").max_abs_error < 0.013);
 }
 
 TEST_CASE("step time of tuned runs") {
   const Scored s = scored("throughput.json", {"tuned"});
-  CHECK(s.summary.ok >= 0.95 * s.summary.rows);
+  CHECK(s.summary.ok >= 0.97 * s.summary.rows);
   const QuantitySummary& step = quantity(s.summary, "step_time_s");
-  CHECK(step.median_abs_error < 0.042);
+  CHECK(step.median_abs_error < 0.036);
   CHECK(step.p90_abs_error < 0.12);
   CHECK(std::abs(step.bias) < 0.02);
-  CHECK(s.summary.order.right >= 0.93 * s.summary.order.pairs);
+  CHECK(s.summary.order.right >= 0.96 * s.summary.order.pairs);
 }
 
 TEST_CASE("layouts that NVIDIA publishes are allowed and fit") {
   const Scored s = scored("published_layouts.json");
-  CHECK(s.summary.ok >= 0.96 * s.summary.rows);
-  CHECK(s.summary.verdicts.fits_right >= 0.85 * s.summary.verdicts.rows);
+  CHECK(s.summary.ok >= 0.99 * s.summary.rows);
+  CHECK(s.summary.verdicts.fits_right >= 0.96 * s.summary.verdicts.rows);
+}
+
+TEST_CASE("verdicts on reported runs: better than always saying that a run fits") {
+  const Scored s = scored("reported_runs.json");
+  CHECK(s.summary.verdicts.balanced_accuracy > 0.68);
+  CHECK(s.summary.verdicts.brier < 0.16);   // the base rate alone: 0.164
 }
 
 TEST_CASE("no row is skipped: each has a prediction or a reason") {
