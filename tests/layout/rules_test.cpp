@@ -440,7 +440,7 @@ std::vector<Edge> graph_edges() {
       {"full_iteration_scopes", dense_job(), graphs(CudaGraphImpl::full_iteration),
        graphs(CudaGraphImpl::full_iteration, {GraphScope::attn}), 1, 0},
       {"full_iteration_row_counts", moe_job(), both(capacity, graphs(CudaGraphImpl::full_iteration)),
-       graphs(CudaGraphImpl::full_iteration), 1, 0},
+       set([](Job& j, Layout&) { j.training.pad_to_capacity = false; }), 1, 0},
       {"graph_scopes_need_impl", dense_job(), nothing, graphs(CudaGraphImpl::none, {GraphScope::attn}), 1, 0},
       {"te_graphs_need_te", dense_job(), graphs(kTe),
        set([](Job& j, Layout&) { j.stack.transformer_engine = false; }), 0, 1},
