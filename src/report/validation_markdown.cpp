@@ -12,6 +12,12 @@ namespace {
 using validation::QuantitySummary;
 
 constexpr std::size_t kWorst = 15;
+constexpr std::size_t kMostGroups = 40;   // a table with a row a run tells nothing
+
+/// Figures that follow from the step time: their errors stand in the summary, their tables would repeat its own.
+bool repeats_step_time(const std::string& quantity) {
+  return quantity == "tflops_per_gpu" || quantity == "tokens_per_s_per_gpu";
+}
 
 std::string error_header(const std::string& first) {
   return "| " + first + " | rows | median | p90 | largest | bias |\n|---|---:|---:|---:|---:|---:|\n";
@@ -26,7 +32,7 @@ std::string groups_text(const ValidationResult& result, const std::string& quant
   std::string text;
   for (const char* field : {"hardware", "model", "precision", "family", "release"}) {
     const auto groups = validation::summarize_by(result.runs, result.rows, field, quantity);
-    if (groups.size() < 2) continue;
+    if (groups.size() < 2 || groups.size() > kMostGroups) continue;
     text += fmt::format("\nBy {}:\n\n", field) + error_header(field);
     for (const validation::GroupSummary& g : groups) text += error_row(g.group, g.errors);
   }
@@ -86,7 +92,8 @@ std::string validation_markdown(const ValidationResult& result) {
   text += error_header("quantity");
   for (const QuantitySummary& q : s.quantities) text += error_row(q.quantity, q);
   for (const QuantitySummary& q : s.quantities)
-    text += fmt::format("\n## {}\n", q.quantity) + groups_text(result, q.quantity) + worst_text(result, q.quantity);
+    if (!repeats_step_time(q.quantity))
+      text += fmt::format("\n## {}\n", q.quantity) + groups_text(result, q.quantity) + worst_text(result, q.quantity);
   text += verdict_text(result);
   if (s.order.pairs)
     text += fmt::format("\n## Order of layouts\n\nPairs of one model, GPU and precision that differ by more than 5 %: {} of {} in "
