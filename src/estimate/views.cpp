@@ -41,9 +41,8 @@ TrafficRow traffic_row(const char* what, std::string_view phase, int stage, cons
   return row;
 }
 
-void add_part_traffic(const Problem& problem, const Evaluation& e, const Layout& layout, int stage, const Part& part,
+void add_part_traffic(const Evaluation& e, const Layout& layout, int stage, const Part& part,
                       double copies, double microbatches, std::vector<TrafficRow>& rows) {
-  (void)problem;
   const auto add = [&](const block::Op& op, const block::Work& work, std::string_view phase) {
     for (const block::Traffic& call : work.traffic) {
       const topology::GroupLinks& links = e.parts.links()[call.group];
@@ -89,7 +88,7 @@ std::vector<TensorRow> tensor_rows(const Problem& problem, Evaluation& e, const 
               rows.push_back({op.name, s.name, memory::saved_term(op.view), stage, int(live.live), s.bytes});
       }
       for (const memory::LiveLayers& live : in.layers)
-        if (live.profile == &part.checkpointed && &part.checkpointed != &part.plain)
+        if (live.profile == &part.checkpointed)
           rows.push_back({"checkpoint", "block input", MemoryTerm::saved_checkpoints, stage, int(live.live),
                           live.profile->saved_total()});
     }
@@ -134,7 +133,7 @@ std::vector<TrafficRow> traffic_rows(const Problem& problem, Evaluation& e, cons
   const double m = grid.microbatches;
   for (int stage = 0; stage < layout.pp; ++stage) {
     for_each_part(problem, e.parts, e.plan, stage, [&](const Part& part, int copies) {
-      add_part_traffic(problem, e, layout, stage, part, copies, m, rows);
+      add_part_traffic(e, layout, stage, part, copies, m, rows);
     });
     const block::Shapes& s = e.parts.shapes();
     const topology::GroupLinks pp = e.parts.links_of({layout.pp, problem.job.gpus / layout.pp});
