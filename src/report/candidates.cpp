@@ -36,6 +36,7 @@ const std::array<FigureField, 7>& figure_fields() {
 std::vector<Column> all_candidate_columns() {
   std::vector<Column> columns;
   for (const FigureField& field : figure_fields()) columns.push_back(field.column);
+  columns.push_back({"p_oom", "OOM", ColumnKind::ratio, 0});
   columns.push_back({"gpus", "GPUs", ColumnKind::count, 0, Shown::data_only});
   for (const LayoutField& field : layout_fields()) columns.push_back(column_of(field));
   columns.push_back({"layout_id", "layout id", ColumnKind::text, 0, Shown::data_only});
@@ -47,6 +48,8 @@ Row candidate_row(const Scenario& scenario, const Candidate& candidate) {
   const GridSizes grid = grid_sizes(layout, scenario.job.gpus, scenario.job.training.global_batch_size);
   Row row;
   for (const FigureField& field : figure_fields()) row.cells.push_back(field.read(candidate.quick));
+  Cell& chance = row.cells.emplace_back();
+  if (candidate.p_oom >= 0) chance = candidate.p_oom;
   row.cells.push_back(count_cell(scenario.job.gpus));
   for (const LayoutField& field : layout_fields()) row.cells.push_back(field.read(layout, grid));
   row.cells.push_back(layout_id(layout));

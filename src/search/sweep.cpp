@@ -69,6 +69,15 @@ bool walk_units(const Search& search, std::uint64_t units, Bulletin& bulletin, F
 
 }  // namespace
 
+namespace {
+
+/// The layouts that a reader will look at get the chance that their memory need is an underestimate.
+void judge(const Scenario& scenario, const Estimator& estimator, std::vector<Candidate>& candidates) {
+  for (Candidate& c : candidates) c.p_oom = estimator.evaluate(layout_at(scenario, c.index)).verdict.p_oom;
+}
+
+}  // namespace
+
 SweepResult sweep(const Scenario& scenario, const Estimator& estimator, const SweepOptions& options) {
   const auto start = Clock::now();
   require_positive(scenario.space);
@@ -85,6 +94,8 @@ SweepResult sweep(const Scenario& scenario, const Estimator& estimator, const Sw
     bulletin.tell();
   }
   SweepResult result = result_of(std::move(total));
+  judge(scenario, estimator, result.top);
+  judge(scenario, estimator, result.pareto);
   result.space = space;
   result.complete = complete;
   result.seconds = std::chrono::duration<double>(Clock::now() - start).count();

@@ -14,6 +14,8 @@ namespace shardfit {
 struct Candidate {
   std::uint64_t index = 0;        ///< mixed-radix number in the space; ties are broken by it
   Quick quick;
+  double p_oom = -1;              ///< chance of running out of memory; below 0: not computed (a sweep does so for the
+                                  ///< layouts of `top` and `pareto` only)
 };
 
 /// Reasons that are no rule: more memory than there is; a layout that is another one under a second name.
