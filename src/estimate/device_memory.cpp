@@ -57,7 +57,7 @@ Verdict verdict(const Job& job, const std::vector<StageMemory>& memory) {
   v.stage = fullest->stage;
   v.moment = fullest->moment;
   v.fits = v.need <= v.usable;
-  v.p_oom = memory::oom_probability(v.need, v.usable, memory::error_band(fullest->ledger, job.stack.framework));
+  v.p_oom = memory::oom_probability(v.need, v.usable, memory::scenario_band(fullest->ledger));
   return v;
 }
 

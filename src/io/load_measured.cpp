@@ -41,11 +41,6 @@ std::string profile_of(const Json& run) {
   const Json training = run.value("training", Json::object());
   if (grade == "measured_ab" && text_of(training, "task") == "sft") return "megatron-bridge-2026-08";
   if (grade == "tuned" || grade == "measured_ab" || grade == "recipe") return "megatron-bridge-perf";
-  // Only its performance recipes capture graphs or force the router to balance.
-  const std::string note = text_of(run, "note");
-  if (mentions(source, "Megatron-Bridge") && (mentions(note, "TE CUDA graphs") || mentions(note, "TE graphs") ||
-                                              mentions(note, "forced balance") || mentions(note, "forced routing")))
-    return "megatron-bridge-perf";
   return "megatron-bridge-2026-08";
 }
 
@@ -94,17 +89,15 @@ void apply_tool_defaults(Json& run, const std::string& software) {
     recompute["modules"] = {"layernorm", "mlp"};
 }
 
-/// What a run's software text and note say that has a field of its own: the expert library, graphs, chunked logits.
+/// What a run's software text says that has a field of its own: the expert library and chunked logits. Notes describe a
+/// row and compute nothing.
 void apply_software(Json& run) {
   if (!run.contains("stack") || !run["stack"].is_object()) return;
-  const std::string software = text_of(run["stack"], "software"), note = text_of(run, "note");
+  const std::string software = text_of(run["stack"], "software");
   if (run.contains("layout") && run["layout"].is_object() && !run["layout"].contains("dispatcher")) {
-    if (mentions(software, "HybridEP") || note.rfind("HybridEP", 0) == 0) run["layout"]["dispatcher"] = "hybridep";
+    if (mentions(software, "HybridEP")) run["layout"]["dispatcher"] = "hybridep";
     if (mentions(software, "DeepEP")) run["layout"]["dispatcher"] = "deepep";
   }
-  if (run.contains("layout") && run["layout"].is_object() && !run["layout"].contains("cuda_graph") &&
-      mentions(note, "TE CUDA graphs (attn+mamba)"))
-    run["layout"]["cuda_graph"] = {{"impl", "transformer_engine"}, {"scopes", {"attn", "mamba"}}};
   if (mentions(software, "chunked NLL") || mentions(software, "fused linear CE"))
     run["stack"]["chunked_cross_entropy"] = true;
   apply_tool_defaults(run, software);

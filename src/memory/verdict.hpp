@@ -2,7 +2,6 @@
 #pragma once
 
 #include "shardfit/ledger/ledger.hpp"
-#include "shardfit/spec/stack.hpp"
 
 namespace shardfit::memory {
 
@@ -16,12 +15,8 @@ double relative_band(TermClass c);
 /// One sigma of a need, in bytes: the classes' bands are taken as independent and added in quadrature.
 Bytes error_band(const MemoryLedger& need);
 
-/// One sigma of a need from what a scenario leaves to defaults (dtypes, kernels, what a tool keeps), relative: the
-/// residuals of reported peaks that no class of terms explains.
-double unstated_band(Framework framework);
-
-/// Both together, in quadrature.
-Bytes error_band(const MemoryLedger& need, Framework framework);
+/// Both the classes' bands and what a scenario leaves to defaults (dtypes, kernels, what a tool keeps), in quadrature.
+Bytes scenario_band(const MemoryLedger& need);
 
 /// Probability that `need` passes `usable`, given the band (normal).
 double oom_probability(Bytes need, Bytes usable, Bytes band);
