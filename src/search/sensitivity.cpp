@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "shardfit/search/sensitivity.hpp"
+
+#include <algorithm>
+
+#include "search/axis_values.hpp"
+#include "search/space.hpp"
+
+namespace shardfit {
+namespace {
+
+using namespace search;
+
+/// Tries values of axes in the place of a layout's own.
+class Prober {
+ public:
+  Prober(const Scenario& scenario, const Estimator& estimator, const Layout& layout)
+      : scenario_(scenario), estimator_(estimator), layout_(layout), here_(estimator.quick(layout, workspace_)) {}
+
+  AxisStep to(LayoutAxis axis, std::uint32_t digit) {
+    AxisStep step;
+    step.axis = axis;
+    step.layout = layout_;
+    apply_digit(scenario_, axis, digit, step.layout);
+    step.refused = first_violation(scenario_.job, step.layout);
+    if (step.refused) return step;
+    step.quick = estimator_.quick(step.layout, workspace_);
+    step.loss = step.quick.step_time_s / here_.step_time_s - 1;
+    return step;
+  }
+  bool changes_nothing(const AxisStep& step) const {
+    return !step.refused && step.quick.step_time_s == here_.step_time_s && step.quick.peak == here_.peak;
+  }
+
+ private:
+  const Scenario& scenario_;
+  const Estimator& estimator_;
+  const Layout& layout_;
+  Estimator::Workspace workspace_;
+  Quick here_;
+};
+
+/// Whether a step is the better news: it runs; then by loss; what does not fit before what a rule refuses.
+bool milder(const AxisStep& a, const AxisStep& b) {
+  if (a.runs() != b.runs()) return a.runs();
+  if (a.refused.has_value() != b.refused.has_value()) return !a.refused;
+  return a.loss < b.loss;
+}
+
+/// The next values of an ordered axis below and above the layout's.
+void add_neighbours(Prober& prober, LayoutAxis axis, const Layout& layout, std::uint32_t values, std::vector<AxisStep>& steps) {
+  const double now = size_on(axis, layout);
+  std::optional<AxisStep> below, above;
+  for (std::uint32_t digit = 0; digit < values; ++digit) {
+    AxisStep step = prober.to(axis, digit);
+    const double size = size_on(axis, step.layout);
+    if (size < now && (!below || size > size_on(axis, below->layout))) below = std::move(step);
+    else if (size > now && (!above || size < size_on(axis, above->layout))) above = std::move(step);
+  }
+  for (std::optional<AxisStep>* step : {&below, &above})
+    if (*step && !prober.changes_nothing(**step)) steps.push_back(std::move(**step));
+}
+
+/// Of the other values of an axis without an order, the one that loses least.
+void add_alternative(Prober& prober, LayoutAxis axis, const Layout& layout, std::uint32_t values, std::vector<AxisStep>& steps) {
+  std::optional<AxisStep> best;
+  for (std::uint32_t digit = 0; digit < values; ++digit) {
+    AxisStep step = prober.to(axis, digit);
+    if (same_on(axis, layout, step.layout) || prober.changes_nothing(step)) continue;
+    if (!best || milder(step, *best)) best = std::move(step);
+  }
+  if (best) steps.push_back(std::move(*best));
+}
+
+std::vector<int> halved_and_doubled(int n) {
+  if (n % 2 == 0) return {n / 2, n, 2 * n};
+  return {n, 2 * n};
+}
+
+Recompute selective(EnumSet<RecomputeModule> modules) {
+  return {RecomputeGranularity::selective, modules, RecomputeMethod::uniform, 1};
+}
+
+}  // namespace
+
+std::vector<AxisStep> axis_steps(const Scenario& scenario, const Estimator& estimator, const Layout& layout) {
+  Prober prober(scenario, estimator, layout);
+  const Digits radix = radices(scenario.space);
+  std::vector<AxisStep> steps;
+  for (std::size_t i = 0; i < kAxes; ++i) {
+    const LayoutAxis axis = LayoutAxis(i);
+    if (radix[axis] < 2) continue;
+    if (is_ordered(axis)) add_neighbours(prober, axis, layout, radix[axis], steps);
+    else add_alternative(prober, axis, layout, radix[axis], steps);
+  }
+  return steps;
+}
+
+Scenario around(const Scenario& scenario, const Layout& l) {
+  using M = RecomputeModule;
+  Scenario out = scenario;
+  out.base = l;
+  // What the layout switches off it may need again one step on, as the layouts of a search do.
+  out.base.sequence_parallel = l.sequence_parallel || scenario.base.sequence_parallel;
+  SearchSpace& s = out.space;
+  s = {};
+  s.tp = halved_and_doubled(l.tp);
+  s.cp = halved_and_doubled(l.cp);
+  s.pp = halved_and_doubled(l.pp);
+  s.vpp = halved_and_doubled(l.vpp);
+  s.ep = halved_and_doubled(l.ep);
+  s.etp = halved_and_doubled(l.etp);
+  s.micro_batch_size = halved_and_doubled(l.micro_batch_size);
+  s.optimizer_instances = {l.optimizer_instances};
+  s.split = {l.split};
+  s.cp_comm_type = {l.cp_comm_type};
+  s.cuda_graph = {l.cuda_graph};
+  s.optimizer_offload = {l.offload.optimizer_fraction};
+  const auto add = [](auto& values, const auto& value) {
+    if (std::find(values.begin(), values.end(), value) == values.end()) values.push_back(value);
+  };
+  s.sharding = {l.sharding};
+  if (scenario.job.stack.framework == Framework::megatron)
+    for (Sharding sharding : {Sharding::none, Sharding::optimizer, Sharding::full}) add(s.sharding, sharding);
+  s.recompute = {l.recompute};
+  for (const Recompute& r : {Recompute{}, selective({M::core_attn}), selective({M::moe_act}), selective({M::layernorm}),
+                             selective({M::moe_act, M::layernorm}), selective({M::mlp}), selective({M::moe}),
+                             Recompute{RecomputeGranularity::full, {}, RecomputeMethod::uniform, 1}})
+    add(s.recompute, r);
+  s.dispatcher = {l.dispatcher};
+  s.expert_alltoall_overlap = {l.overlap.expert_alltoall};
+  if (l.ep > 1) {
+    for (Dispatcher d : {Dispatcher::alltoall, Dispatcher::deepep, Dispatcher::hybridep}) add(s.dispatcher, d);
+    add(s.expert_alltoall_overlap, !l.overlap.expert_alltoall);
+  }
+  return out;
+}
+
+}  // namespace shardfit
