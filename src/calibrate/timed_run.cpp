@@ -20,8 +20,7 @@ namespace {
 
 double step_seconds(const estimate::Problem& problem, const Layout& layout, const GridSizes& grid) {
   estimate::Evaluation e(problem);
-  e.parts.prepare(layout, grid);
-  if (!make_stage_plan(problem.job, layout, e.plan)) return 0;   // the rules let only plannable layouts through
+  if (!e.prepare(problem, layout, grid)) return 0;   // the rules let only plannable layouts through
   return estimate::step_account(problem, e, layout, grid).ledger.total().value;
 }
 

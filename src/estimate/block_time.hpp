@@ -10,6 +10,22 @@
 
 namespace shardfit::estimate {
 
+/// What of a pass decides how long a stage takes: linear in the operations, so that a stage sums these instead of terms.
+struct PassLoad {
+  double device = 0;               ///< device seconds where expert overlap hides nothing
+  double hiding = 0;               ///< what is added to that where it hides all it can (below 0: it gains)
+  double gemm = 0, host = 0, sync = 0;
+
+  void add(const PassLoad& o, double n) {
+    device += o.device * n;
+    hiding += o.hiding * n;
+    gemm += o.gemm * n;
+    host += o.host * n;
+    sync += o.sync * n;
+  }
+  double device_at(double ep_hidden) const { return device + hiding * ep_hidden; }
+};
+
 /// Seconds of one pass of some operations on one micro-batch, by where they will stand in the time ledger. Sums of
 /// operations are sums of these.
 struct PassTime {
@@ -30,6 +46,9 @@ struct PassTime {
            (hidden + ep_hideable * ep_hidden) * slowdown;
   }
   double exposed_ep(double ep_hidden) const { return ep - ep_hideable * ep_hidden; }
+  PassLoad load(double slowdown) const {
+    return {.device = device(0, slowdown), .hiding = ep_hideable * (slowdown - 1), .gemm = gemm, .host = host, .sync = sync};
+  }
 };
 
 /// An operation with its kernels and collectives timed: what does not depend on recompute, graphs or overlap.

@@ -7,9 +7,10 @@ namespace shardfit::estimate {
 namespace {
 
 template <class Acc>
-Acc device_use(const memory::StageInputs& in, const memory::OutsideInputs& outside, MemoryMoment moment) {
+Acc device_use(const memory::StageInputs& in, const memory::StageEvents& events, const memory::OutsideInputs& outside,
+               MemoryMoment moment) {
   Acc acc;
-  memory::device_memory(in, outside, moment, acc);
+  memory::device_memory(in, events, outside, moment, acc);
   return acc;
 }
 
@@ -19,13 +20,14 @@ Bytes usable_memory(const Job& job) { return gib(job.hardware.gpu.memory_usable_
 
 DevicePeak device_peak(const Problem& problem, Evaluation& e, const Layout& layout, const GridSizes& grid,
                        std::optional<Bytes> enough) {
-  const memory::OutsideInputs outside = outside_inputs(problem, e, layout, grid);
+  const memory::OutsideInputs& outside = outside_inputs(problem, e, layout, grid);
   DevicePeak peak;
   for (int stage = 0; stage < layout.pp; ++stage) {
-    if (same_work_as_previous(problem, e.plan, stage)) continue;   // and fewer live micro-batches
+    if (e.work(stage).repeats) continue;   // and fewer live micro-batches
     const memory::StageInputs in = stage_inputs(problem, e, layout, grid, stage);
+    const memory::StageEvents events(in);
     for (std::size_t m = 0; m < kCount<MemoryMoment>; ++m) {
-      const Bytes need = device_use<MemoryTotal>(in, outside, MemoryMoment(m)).total();
+      const Bytes need = device_use<MemoryTotal>(in, events, outside, MemoryMoment(m)).total();
       if (need > peak.need) peak = {need, stage, MemoryMoment(m)};
       if (enough && need > *enough) return peak;
     }
@@ -34,12 +36,13 @@ DevicePeak device_peak(const Problem& problem, Evaluation& e, const Layout& layo
 }
 
 std::vector<StageMemory> memory_ledgers(const Problem& problem, Evaluation& e, const Layout& layout, const GridSizes& grid) {
-  const memory::OutsideInputs outside = outside_inputs(problem, e, layout, grid);
+  const memory::OutsideInputs& outside = outside_inputs(problem, e, layout, grid);
   std::vector<StageMemory> all;
   for (int stage = 0; stage < layout.pp; ++stage) {
     const memory::StageInputs in = stage_inputs(problem, e, layout, grid, stage);
+    const memory::StageEvents events(in);
     for (std::size_t m = 0; m < kCount<MemoryMoment>; ++m)
-      all.push_back({stage, MemoryMoment(m), device_use<MemoryLedger>(in, outside, MemoryMoment(m))});
+      all.push_back({stage, MemoryMoment(m), device_use<MemoryLedger>(in, events, outside, MemoryMoment(m))});
   }
   return all;
 }

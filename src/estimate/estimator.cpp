@@ -28,12 +28,6 @@ const Job& Estimator::job() const { return problem_->job; }
 
 namespace {
 
-/// Makes tables and plan those of a layout; false for one that the rules would have refused.
-bool prepare(const estimate::Problem& problem, estimate::Evaluation& e, const Layout& layout, const GridSizes& grid) {
-  e.parts.prepare(layout, grid);
-  return make_stage_plan(problem.job, layout, e.plan);
-}
-
 void set_memory(const estimate::Problem& problem, const estimate::DevicePeak& peak, Quick& quick) {
   quick.peak = peak.need;
   quick.peak_stage = peak.stage;
@@ -57,7 +51,7 @@ Quick Estimator::quick(const Layout& layout, Workspace& workspace) const {
   estimate::Evaluation& e = *workspace.data->evaluation;
   const GridSizes grid = grid_sizes(layout, problem_->job.gpus, problem_->job.training.global_batch_size);
   Quick quick;
-  if (!prepare(*problem_, e, layout, grid)) return quick;
+  if (!e.prepare(*problem_, layout, grid)) return quick;
   set_memory(*problem_, estimate::device_peak(*problem_, e, layout, grid), quick);
   set_time(*problem_, e, layout, grid, quick);
   return quick;
@@ -68,7 +62,7 @@ std::optional<Quick> Estimator::quick_if_fits(const Layout& layout, Workspace& w
   estimate::Evaluation& e = *workspace.data->evaluation;
   const GridSizes grid = grid_sizes(layout, problem_->job.gpus, problem_->job.training.global_batch_size);
   Quick quick;
-  if (!prepare(*problem_, e, layout, grid)) return std::nullopt;
+  if (!e.prepare(*problem_, layout, grid)) return std::nullopt;
   const Bytes usable = estimate::usable_memory(problem_->job);
   set_memory(*problem_, estimate::device_peak(*problem_, e, layout, grid, usable), quick);
   if (!quick.fits) return std::nullopt;
@@ -78,7 +72,7 @@ std::optional<Quick> Estimator::quick_if_fits(const Layout& layout, Workspace& w
 
 void Estimator::add_distinctions(const Layout& layout, Distinctions& found) const {
   estimate::Parts parts(*problem_);
-  parts.prepare(layout, {});
+  parts.prepare(layout);
   const auto add = [&found](EnumSet<RecomputeModule> set) {
     if (!set.empty() && std::find(found.recompute.begin(), found.recompute.end(), set) == found.recompute.end())
       found.recompute.push_back(set);
@@ -101,8 +95,7 @@ Estimate Estimator::evaluate(const Layout& layout) const {
   out.layout = layout;
   out.layout_id = layout_id(layout);
   out.grid = grid_sizes(layout, job.gpus, job.training.global_batch_size);
-  e.parts.prepare(layout, out.grid);
-  if (!make_stage_plan(job, layout, e.plan)) return out;
+  if (!e.prepare(*problem_, layout, out.grid)) return out;
   out.plan = e.plan;
 
   out.memory = estimate::memory_ledgers(*problem_, e, layout, out.grid);

@@ -25,12 +25,8 @@ void hide(DataParallelTime& t, double seconds, double window, bool overlaps) {
 }
 }  // namespace
 
-DataParallelTime data_parallel_time(const Problem& problem, Evaluation& e, const Layout& layout, const GridSizes& grid,
-                                    int stage, double microbatch_s) {
-  double reductions = 0, gathers = 0;
-  for_each_data_parallel_call(problem, e, layout, grid, stage, [&](const DataParallelCall& call) {
-    (call.gradient ? reductions : gathers) += call.seconds * call.calls;
-  });
+DataParallelTime data_parallel_time(const Layout& layout, const GridSizes& grid, double reductions, double gathers,
+                                    double microbatch_s) {
   DataParallelTime t;
   if (layout.sharding == Sharding::full || layout.sharding == Sharding::full_torch) {
     hide(t, reductions + gathers, kFsdpWindow * microbatch_s * grid.microbatches, true);

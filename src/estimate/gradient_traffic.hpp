@@ -34,8 +34,9 @@ void for_each_data_parallel_call(const Problem& problem, Evaluation& e, const La
 
 /// Exposed and hidden seconds of a step.
 struct DataParallelTime { double exposed = 0, hidden = 0; };
-DataParallelTime data_parallel_time(const Problem& problem, Evaluation& e, const Layout& layout, const GridSizes& grid,
-                                    int stage, double microbatch_s);
+/// `reductions`, `gathers`: seconds of a step's calls; `microbatch_s`: of the stage, both directions.
+DataParallelTime data_parallel_time(const Layout& layout, const GridSizes& grid, double reductions, double gathers,
+                                    double microbatch_s);
 
 namespace detail {
 

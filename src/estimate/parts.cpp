@@ -80,14 +80,14 @@ const topology::GroupLinks& Parts::links_of(GroupShape shape) {
 
 CostCache::Slot CostCache::slot(const CostKey& key) {
   const std::optional<std::uint64_t> number = number_of(key);
-  if (!number) return {};
+  if (!number) return {&unremembered_, false};
   // A search asks for the same keys in the same order again and again.
   std::size_t at = last_ + 1 < keys_.size() && keys_[last_ + 1] == *number
                        ? last_ + 1
                        : std::size_t(std::find(keys_.begin(), keys_.end(), *number) - keys_.begin());
   const bool found = at < keys_.size();
   if (!found) {
-    if (keys_.size() == kMostCached) return {};
+    if (keys_.size() == kMostCached) return {&unremembered_, false};
     keys_.push_back(*number);
     if (costs_.size() < keys_.size()) costs_.emplace_back();
   }
@@ -95,7 +95,7 @@ CostCache::Slot CostCache::slot(const CostKey& key) {
   return {&costs_[at], found};
 }
 
-void Parts::prepare(const Layout& layout, const GridSizes&) {
+void Parts::prepare(const Layout& layout) {
   const ShardKey shard = shard_key(layout);
   now_ = shard.whole_graph ? &whole_graph_ : &eager_;
   if (now_->shard_key != shard) {
@@ -113,6 +113,7 @@ void Parts::prepare(const Layout& layout, const GridSizes&) {
 }
 
 void Parts::build_part(Part& part, block::OpList balanced, block::OpList loaded) {
+  part.exists = true;
   part.ops = std::move(balanced);
   part.params = memory::count_params(part.ops);
   part.shapes = memory::weight_shapes(part.ops);
@@ -163,7 +164,7 @@ void Parts::build(const Layout& layout) {
   now_->rates.precision = job.training.precision;
 }
 
-void Parts::cost_part(Part& part, const Layout& layout, std::optional<MemoryTerm> fold, Bytes input) {
+PartCosts Parts::cost_part(const Part& part, const Layout& layout, std::optional<MemoryTerm> fold, Bytes input) const {
   memory::ProfileOptions options;
   options.recompute = layout.recompute;
   options.offloaded = layout.offload.activation_modules;
@@ -173,53 +174,60 @@ void Parts::cost_part(Part& part, const Layout& layout, std::optional<MemoryTerm
   Recompute none = layout.recompute;
   if (none.granularity == RecomputeGranularity::full) none = {};
   options.recompute = none;
-  part.plain = memory::activation_profile(part.ops, options);
+  PartCosts costs;
+  costs.plain = memory::activation_profile(part.ops, options);
   if (layout.recompute.granularity == RecomputeGranularity::full) {
     options.recompute = layout.recompute;
-    part.checkpointed = memory::activation_profile(part.ops, options);
+    costs.checkpointed = memory::activation_profile(part.ops, options);
   } else {
-    part.checkpointed = part.plain;
+    costs.checkpointed = costs.plain;
   }
-  part.time = block_time(part.timed, layout, now_->rates);
+  costs.time = block_time(part.timed, layout, now_->rates);
+  const double slowdown = problem_.job.time[Coefficient::overlap_slowdown];
+  costs.forward = costs.time.forward.load(slowdown);
+  costs.backward = costs.time.backward.load(slowdown);
+  costs.rerun = costs.time.rerun.load(slowdown);
+  return costs;
 }
 
-void Parts::cost_vision(const Layout& layout) {
+/// Adds tower, projector, and both as one.
+void Parts::cost_vision(const Layout& layout, CostTable& costs) {
   const VisionSpec& vision = *problem_.job.model.vision;
   // The tower is one list over its depth: full recompute keeps every layer's input and reruns one layer at a time.
   const Bytes layer_input(std::int64_t(now_->vision_batch.patches) * vision.hidden_size * kBf16Bytes);
   now_->rates.precision = Precision::bf16;
-  cost_part(now_->vision_encoder, layout, MemoryTerm::saved_vision, layer_input * vision.depth);
-  cost_part(now_->vision_projector, layout, MemoryTerm::saved_vision, layer_input);
+  PartCosts encoder = cost_part(now_->vision_encoder, layout, MemoryTerm::saved_vision, layer_input * vision.depth);
+  const PartCosts projector = cost_part(now_->vision_projector, layout, MemoryTerm::saved_vision, layer_input);
   now_->rates.precision = problem_.job.training.precision;
   if (layout.recompute.granularity == RecomputeGranularity::full)
-    now_->vision_encoder.checkpointed.recompute_working_set = now_->vision_encoder.checkpointed.recompute_working_set / vision.depth;
-  now_->vision.plain = together(now_->vision_encoder.plain, now_->vision_projector.plain);
-  now_->vision.checkpointed = together(now_->vision_encoder.checkpointed, now_->vision_projector.plain);
+    encoder.checkpointed.recompute_working_set = encoder.checkpointed.recompute_working_set / vision.depth;
+  PartCosts both;
+  both.plain = together(encoder.plain, projector.plain);
+  both.checkpointed = together(encoder.checkpointed, projector.plain);
+  costs.insert(costs.end(), {encoder, projector, both});
 }
 
-/// Takes the costs from the cache, or makes them and puts them there.
+/// Points the parts at their costs, which are made if the cache does not have them.
 void Parts::cost(const Layout& layout) {
   const CostCache::Slot slot = now_->cache.slot(cost_key(layout));
-  if (slot.found) {
-    auto cached = slot.costs->begin();
-    now_->for_each([&cached](Part& part) { static_cast<PartCosts&>(part) = *cached++; });
-    now_->vision = *cached;
-    return;
+  if (!slot.found) {
+    slot.costs->clear();
+    cost_anew(layout, *slot.costs);
   }
-  cost_anew(layout);
-  if (slot.costs == nullptr) return;
-  slot.costs->clear();
-  now_->for_each([&slot](const Part& part) { slot.costs->push_back(part); });
-  slot.costs->push_back(now_->vision);
+  const PartCosts* costs = slot.costs->data();
+  now_->for_each([&costs](Part& part) { part.costs = costs++; });
+  now_->vision = problem_.vision ? costs : nullptr;
 }
 
-void Parts::cost_anew(const Layout& layout) {
+void Parts::cost_anew(const Layout& layout, CostTable& costs) {
   const Bytes stream(now_->shapes.stream_tokens * now_->shapes.hidden * now_->shapes.e);
-  for (Part& part : now_->kinds) cost_part(part, layout, std::nullopt, stream);
-  for (Part* part : {&now_->embedding, &now_->head, &now_->tied_head}) cost_part(*part, layout, std::nullopt, stream);
+  for (const Part& part : now_->kinds) costs.push_back(cost_part(part, layout, std::nullopt, stream));
+  for (const Part* part : {&now_->embedding, &now_->head, &now_->tied_head})
+    costs.push_back(cost_part(*part, layout, std::nullopt, stream));
   if (problem_.mtp_depth > 0)
-    for (Part* part : {&now_->mtp_first, &now_->mtp_more}) cost_part(*part, layout, MemoryTerm::saved_mtp, stream);
-  if (problem_.vision) cost_vision(layout);
+    for (const Part* part : {&now_->mtp_first, &now_->mtp_more})
+      costs.push_back(cost_part(*part, layout, MemoryTerm::saved_mtp, stream));
+  if (problem_.vision) cost_vision(layout, costs);
 }
 
 }  // namespace shardfit::estimate

@@ -18,10 +18,13 @@ struct PartCosts {
   memory::ActivationProfile plain;         ///< kept whole (selective recompute applied)
   memory::ActivationProfile checkpointed;  ///< under full recompute
   BlockTime time;
+  PassLoad forward, backward, rerun;       ///< `time`, reduced to what a stage's seconds are made of
 };
 
 /// One part of the model (a kind of decoder block, the embedding, the head, ...) under one layout.
-struct Part : PartCosts {
+struct Part {
+  bool exists = false;                     ///< the model has it
+  const PartCosts* costs = nullptr;        ///< of the layout at hand
   block::OpList ops;                       ///< at balanced routing: what memory reads
   memory::ParamCounts params;
   memory::WeightShapes shapes;
@@ -46,13 +49,17 @@ struct CostKey {
   friend bool operator==(const CostKey&, const CostKey&) = default;
 };
 
-/// Costs by cost key, of one shard key: a search returns to each key once for every way to cut and shard the model.
-/// Memory is kept when the cache is emptied.
+/// The costs of every part that the model has, in the order of ShardTables::for_each; of tower and projector as one, last.
+using CostTable = std::vector<PartCosts>;
+
+/// Costs by cost key, of one shard key: a search returns to each key once for every way to cut and shard the model, and
+/// reads them where they lie. Memory is kept when the cache is emptied.
 class CostCache {
  public:
-  /// The slot of a key: `found` says whether it is filled; none if the cache is full or the key is no small number.
+  /// The table of a key: `found` says whether it is filled. One that is not remembered if the cache is full or the key is
+  /// no small number. Good until the next call.
   struct Slot {
-    std::vector<PartCosts>* costs = nullptr;
+    CostTable* costs = nullptr;
     bool found = false;
   };
   Slot slot(const CostKey& key);
@@ -60,7 +67,8 @@ class CostCache {
 
  private:
   std::vector<std::uint64_t> keys_;
-  std::vector<std::vector<PartCosts>> costs_;   ///< at least as many as keys
+  std::vector<CostTable> costs_;           ///< at least as many as keys
+  CostTable unremembered_;
   std::size_t last_ = 0;
 };
 
@@ -73,17 +81,17 @@ struct ShardTables {
   TimingRates rates;
   std::vector<Part> kinds;
   Part embedding, head, tied_head, mtp_first, mtp_more, vision_encoder, vision_projector;
-  PartCosts vision;                        ///< tower and projector as one: profiles only
+  const PartCosts* vision = nullptr;       ///< tower and projector as one: profiles only
   workload::VisionBatch vision_batch;
   CostCache cache;
   int builds = 0;                          ///< how often these tables were made anew
 
-  /// Every part that the model has, in the order of a cache's slots.
+  /// Every part that the model has, in the order of a cost table.
   template <class F>
   void for_each(F f) {
     for (Part& part : kinds) f(part);
     for (Part* part : {&embedding, &head, &tied_head, &mtp_first, &mtp_more, &vision_encoder, &vision_projector})
-      if (!part->ops.empty()) f(*part);
+      if (part->exists) f(*part);
   }
 };
 
@@ -95,7 +103,7 @@ class Parts {
   Parts& operator=(const Parts&) = delete;
 
   /// Makes the tables those of `layout`.
-  void prepare(const Layout& layout, const GridSizes& grid);
+  void prepare(const Layout& layout);
 
   const Part& kind(int k) const { return now_->kinds[std::size_t(k)]; }
   const Part& embedding() const { return now_->embedding; }
@@ -105,7 +113,7 @@ class Parts {
   const Part& vision_encoder() const { return now_->vision_encoder; }
   const Part& vision_projector() const { return now_->vision_projector; }
   const memory::ActivationProfile& vision_profile(bool full_recompute) const {
-    return full_recompute ? now_->vision.checkpointed : now_->vision.plain;
+    return full_recompute ? now_->vision->checkpointed : now_->vision->plain;
   }
   /// Every part that the model has.
   template <class F>
@@ -127,9 +135,9 @@ class Parts {
   void build(const Layout& layout);
   void build_part(Part& part, block::OpList balanced, block::OpList loaded);
   void cost(const Layout& layout);
-  void cost_anew(const Layout& layout);
-  void cost_part(Part& part, const Layout& layout, std::optional<MemoryTerm> fold, Bytes input);
-  void cost_vision(const Layout& layout);
+  void cost_anew(const Layout& layout, CostTable& costs);
+  PartCosts cost_part(const Part& part, const Layout& layout, std::optional<MemoryTerm> fold, Bytes input) const;
+  void cost_vision(const Layout& layout, CostTable& costs);
 
   const Problem& problem_;
   // A graph of the whole iteration changes operations, and a search turns it on and off: both tables are kept.

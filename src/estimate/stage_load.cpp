@@ -18,39 +18,41 @@
 namespace shardfit::estimate {
 namespace {
 
-constexpr double kSoftMaxExponent = 6;       // assumed: sharp enough that 2:1 adds 0.3 %, smooth for fitting
 constexpr double kOffloadBehindGemm = 0.7;   // assumed: share of a stage's GEMM time that host copies can hide behind
 
-/// Layers of a chunk that full recompute runs again, by kind.
-int rerun_layers(const Problem& problem, const Chunk& chunk, const Recompute& recompute, int kind) {
-  if (recompute.granularity != RecomputeGranularity::full) return 0;
-  const int n = recompute.method == RecomputeMethod::block ? std::min(recompute.num_layers, chunk.num_layers)
-                                                           : chunk.num_layers;
-  return problem.layers.count(kind, chunk.first_layer, n);
+/// x^(1/6) for x in [1, 2]: a polynomial within 2e-6, then one Halley step, which leaves rounding errors only. A sweep takes
+/// several a layout, and the library's pow is ten times as long. Coefficients fitted here (Chebyshev, degree 5).
+double sixth_root(double x) {
+  const double t = 2 * x - 3;                // [-1, 1]
+  const double y = ((((0.000116280239512 * t + -0.000442084547437) * t + 0.00167399767468) * t + -0.00823807565059) * t + 0.0594405994447) * t + 1.06991221019;
+  const double y2 = y * y, y6 = y2 * y2 * y2;
+  return y + y * 2 * (x - y6) / (7 * y6 + 5 * x);
 }
 
-struct DecoderSums { PassTime forward, backward, rerun; };
-
-DecoderSums decoder_sums(const Problem& problem, const Evaluation& e, const Layout& layout, int stage) {
-  DecoderSums sum;
-  const auto add = [&sum](const BlockTime& t, double n, double rerun_forward) {
-    sum.forward += t.forward * n;
-    sum.backward += t.backward * n;
-    sum.rerun += t.rerun * n;
-    if (rerun_forward > 0) sum.rerun += t.forward * rerun_forward;
-  };
-  const bool mtp_reruns = layout.recompute.granularity == RecomputeGranularity::full &&
-                          layout.recompute.method == RecomputeMethod::uniform;
+/// Layers of a kind on a stage that full recompute runs again.
+int rerun_layers(const Problem& problem, const Evaluation& e, const Recompute& recompute, int stage, int kind) {
+  if (recompute.granularity != RecomputeGranularity::full) return 0;
+  if (recompute.method != RecomputeMethod::block) return e.work(stage).layers[std::size_t(kind)];
+  int layers = 0;
   for (int v = 0; v < e.plan.vpp; ++v) {
     const Chunk& chunk = e.plan.at(stage, v);
-    for (int k = 0; k < problem.layers.size(); ++k)
-      if (const int n = problem.layers.count(k, chunk.first_layer, chunk.num_layers))
-        add(e.parts.kind(k).time, n, rerun_layers(problem, chunk, layout.recompute, k));
-    if (chunk.embedding || chunk.mtp_layers) add(e.parts.embedding().time, 1, 0);
-    if (chunk.mtp_layers) add(e.parts.mtp(true).time, chunk.mtp_layers, mtp_reruns ? chunk.mtp_layers : 0);
-    if (chunk.head) add(e.parts.head().time, 1, 0);
+    layers += problem.layers.count(kind, chunk.first_layer, std::min(recompute.num_layers, chunk.num_layers));
   }
-  return sum;
+  return layers;
+}
+
+/// Everything of a stage that is not vision, with how often it runs: calls f(costs, times, times run again whole).
+template <class F>
+void for_each_timed_part(const Problem& problem, const Evaluation& e, const Recompute& recompute, int stage, F f) {
+  const StageWork& work = e.work(stage);
+  for (int k = 0; k < problem.layers.size(); ++k)
+    if (const int n = work.layers[std::size_t(k)])
+      f(*e.parts.kind(k).costs, n, rerun_layers(problem, e, recompute, stage, k));
+  if (work.embeddings) f(*e.parts.embedding().costs, work.embeddings, 0);
+  const bool mtp_reruns =
+      recompute.granularity == RecomputeGranularity::full && recompute.method == RecomputeMethod::uniform;
+  if (work.mtp_layers) f(*e.parts.mtp(true).costs, work.mtp_layers, mtp_reruns ? work.mtp_layers : 0);
+  if (work.heads) f(*e.parts.head().costs, work.heads, 0);
 }
 
 /// A pass of the tower: its host loops first (after a drain), then the longer of device and launches.
@@ -62,31 +64,18 @@ double vision_pass(const PassTime& encoder, const PassTime& projector, double wa
   return serial + soft_max(both.device(0, slowdown) * wait, both.host);
 }
 
-void add_vision(const Problem& problem, const Evaluation& e, const Layout& layout, const GridSizes& grid, StageLoad& load) {
-  const double slowdown = problem.job.time[Coefficient::overlap_slowdown];
-  const double wait = workload::expected_slowest(ranks_waiting_for_images(layout, grid), e.parts.vision_batch().spread);
-  const BlockTime& tower = e.parts.vision_encoder().time;
-  const BlockTime& projector = e.parts.vision_projector().time;
-  load.vision_forward = vision_pass(tower.forward, projector.forward, wait, slowdown);
-  const EnumSet<ModelPart>& frozen = problem.job.training.frozen;
-  if (frozen.contains(ModelPart::vision_model) && frozen.contains(ModelPart::vision_projection)) return;
-  load.vision_backward = vision_pass(tower.backward, projector.backward, wait, slowdown);
-  const bool reruns = layout.recompute.granularity == RecomputeGranularity::full && !frozen.contains(ModelPart::vision_model);
-  if (reruns) load.vision_backward += soft_max(tower.forward.device(0, slowdown) * wait, tower.forward.host);
-  else load.vision_backward += tower.rerun.device(0, slowdown) * wait;
-}
-
 /// Host copies of offloaded activations, one way, s a micro-batch.
 double offload_copy(const Problem& problem, const Evaluation& e, const Layout& layout, int stage) {
-  Bytes bytes;
   int whole_layers = layout.offload.activation_layers;
+  if (whole_layers == 0 && layout.offload.activation_modules.empty()) return 0;
+  Bytes bytes;
   for (int v = 0; v < e.plan.vpp; ++v) {
     const Chunk& chunk = e.plan.at(stage, v);
     for (int k = 0; k < problem.layers.size(); ++k) {
       const int n = problem.layers.count(k, chunk.first_layer, chunk.num_layers);
       const int whole = std::min(n, whole_layers);
       whole_layers -= whole;
-      const memory::ActivationProfile& p = e.parts.kind(k).plain;
+      const memory::ActivationProfile& p = e.parts.kind(k).costs->plain;
       bytes += p.offloaded * n + p.saved_total() * whole;
     }
   }
@@ -99,7 +88,8 @@ double soft_max(double device, double host) {
   if (host <= 0) return device;
   if (device <= 0) return host;
   const double larger = std::max(device, host), ratio = std::min(device, host) / larger;
-  return larger * std::pow(1 + std::pow(ratio, kSoftMaxExponent), 1 / kSoftMaxExponent);
+  const double square = ratio * ratio;
+  return larger * sixth_root(1 + square * square * square);
 }
 
 int ranks_waiting_for_images(const Layout& layout, const GridSizes& grid) {
@@ -107,36 +97,74 @@ int ranks_waiting_for_images(const Layout& layout, const GridSizes& grid) {
   return std::clamp(layout.ep * layout.etp / (layout.tp * layout.cp), 1, std::max(1, grid.dp));
 }
 
-StageLoad stage_load(const Problem& problem, Evaluation& e, const Layout& layout, const GridSizes& grid, int stage) {
-  const TimeCoefficients& time = problem.job.time;
-  const double slowdown = time[Coefficient::overlap_slowdown];
-  const DecoderSums sums = decoder_sums(problem, e, layout, stage);
-  StageLoad load{.forward = sums.forward, .backward = sums.backward, .rerun = sums.rerun};
-  if (layout.overlap.expert_alltoall)
-    load.ep_hidden = time[Coefficient::expert_overlap_hidden] *
-                     schedule::combined_1f1b_pairs(pipeline_shape(layout, grid), stage);
+VisionSeconds vision_seconds(const Problem& problem, const Evaluation& e, const Layout& layout, const GridSizes& grid) {
+  const double slowdown = problem.job.time[Coefficient::overlap_slowdown];
+  const double wait = workload::expected_slowest(ranks_waiting_for_images(layout, grid), e.parts.vision_batch().spread);
+  const BlockTime& tower = e.parts.vision_encoder().costs->time;
+  const BlockTime& projector = e.parts.vision_projector().costs->time;
+  VisionSeconds t;
+  t.forward = vision_pass(tower.forward, projector.forward, wait, slowdown);
+  const EnumSet<ModelPart>& frozen = problem.job.training.frozen;
+  if (frozen.contains(ModelPart::vision_model) && frozen.contains(ModelPart::vision_projection)) return t;
+  t.backward = vision_pass(tower.backward, projector.backward, wait, slowdown);
+  const bool reruns = layout.recompute.granularity == RecomputeGranularity::full && !frozen.contains(ModelPart::vision_model);
+  if (reruns) t.backward += soft_max(tower.forward.device(0, slowdown) * wait, tower.forward.host);
+  else t.backward += tower.rerun.device(0, slowdown) * wait;
+  return t;
+}
 
-  const double copy = offload_copy(problem, e, layout, stage);
+StageSums stage_sums(const Problem& problem, const Evaluation& e, const Layout& layout, int stage) {
+  StageSums sums;
+  for_each_timed_part(problem, e, layout.recompute, stage, [&](const PartCosts& costs, int n, int rerun) {
+    sums.forward.add(costs.forward, n);
+    sums.backward.add(costs.backward, n);
+    sums.rerun.add(costs.rerun, n);
+    if (rerun > 0) sums.rerun.add(costs.forward, rerun);
+  });
+  sums.copy = offload_copy(problem, e, layout, stage);
+  return sums;
+}
+
+StageSeconds stage_seconds(const Problem& problem, const Evaluation& e, const Layout& layout, const GridSizes& grid,
+                           int stage, const StageSums& sums) {
+  const TimeCoefficients& time = problem.job.time;
+  StageSeconds t;
+  if (layout.overlap.expert_alltoall)
+    t.ep_hidden = time[Coefficient::expert_overlap_hidden] *
+                  schedule::combined_1f1b_pairs(pipeline_shape(layout, grid), stage);
+  const double copy = sums.copy, copy_slows = copy * time[Coefficient::overlap_slowdown];
+  const double f = sums.forward.device_at(t.ep_hidden) + copy_slows;
+  const double b = sums.backward.device_at(t.ep_hidden) + sums.rerun.device_at(t.ep_hidden) + copy_slows;
+  t.offload_exposed = std::max(0.0, copy - kOffloadBehindGemm * sums.forward.gemm) +
+                      std::max(0.0, copy - kOffloadBehindGemm * sums.backward.gemm);
+  const double host_b = sums.backward.host + sums.rerun.host;
+  if (sums.forward.sync > 0) {
+    t.forward_s = soft_max(f, sums.forward.host);
+    t.backward_s = soft_max(b, host_b);
+  } else {
+    const double both = soft_max(f + b, sums.forward.host + host_b), share = f / std::max(f + b, 1e-30);
+    t.forward_s = both * share;
+    t.backward_s = both * (1 - share);
+  }
+  t.host_extra = std::max(0.0, t.forward_s + t.backward_s - f - b);
+  t.backward_s += t.offload_exposed;
+  if (e.work(stage).vision) t.vision = vision_seconds(problem, e, layout, grid);
+  t.forward_s += t.vision.forward;
+  t.backward_s += t.vision.backward;
+  return t;
+}
+
+StageLoad stage_load(const Problem& problem, const Evaluation& e, const Layout& layout, int stage,
+                     const StageSeconds& seconds, double copy) {
+  StageLoad load{seconds};
+  for_each_timed_part(problem, e, layout.recompute, stage, [&](const PartCosts& costs, int n, int rerun) {
+    load.forward += costs.time.forward * n;
+    load.backward += costs.time.backward * n;
+    load.rerun += costs.time.rerun * n;
+    if (rerun > 0) load.rerun += costs.time.forward * rerun;
+  });
   load.forward.hidden += copy;
   load.backward.hidden += copy;
-  const double f = load.forward.device(load.ep_hidden, slowdown);
-  const double b = load.backward.device(load.ep_hidden, slowdown) + load.rerun.device(load.ep_hidden, slowdown);
-  load.offload_exposed = std::max(0.0, copy - kOffloadBehindGemm * load.forward.gemm) +
-                         std::max(0.0, copy - kOffloadBehindGemm * load.backward.gemm);
-  const double host_b = load.backward.host + load.rerun.host;
-  if (load.forward.sync > 0) {
-    load.forward_s = soft_max(f, load.forward.host);
-    load.backward_s = soft_max(b, host_b);
-  } else {
-    const double both = soft_max(f + b, load.forward.host + host_b), share = f / std::max(f + b, 1e-30);
-    load.forward_s = both * share;
-    load.backward_s = both * (1 - share);
-  }
-  load.host_extra = std::max(0.0, load.forward_s + load.backward_s - f - b);
-  load.backward_s += load.offload_exposed;
-  if (problem.vision && e.plan.at(stage, 0).vision) add_vision(problem, e, layout, grid, load);
-  load.forward_s += load.vision_forward;
-  load.backward_s += load.vision_backward;
   return load;
 }
 

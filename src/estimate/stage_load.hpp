@@ -5,19 +5,37 @@
 
 namespace shardfit::estimate {
 
-/// One pipeline stage's work on one micro-batch, and the time it takes, s.
-struct StageLoad {
-  PassTime forward, backward, rerun;       ///< decoder, embedding, head and MTP
-  double vision_forward = 0, vision_backward = 0;   ///< tower and projector with their waits, beside the decoder
-  double ep_hidden = 0;                    ///< share of the hideable expert traffic that expert overlap hides
-  double offload_exposed = 0;              ///< activation offload that does not fit behind compute
+/// What all parts of a stage but vision add up to, one micro-batch.
+struct StageSums {
+  PassLoad forward, backward, rerun;
+  double copy = 0;                 ///< host copies of offloaded activations, one way, s
+};
+StageSums stage_sums(const Problem& problem, const Evaluation& evaluation, const Layout& layout, int stage);
+
+/// Tower and projector with their waits, beside the decoder, s.
+struct VisionSeconds { double forward = 0, backward = 0; };
+VisionSeconds vision_seconds(const Problem& problem, const Evaluation& evaluation, const Layout& layout,
+                             const GridSizes& grid);
+
+/// The time that a stage takes for one micro-batch.
+struct StageSeconds {
   double forward_s = 0, backward_s = 0;    ///< all of it, host included where it binds
   double host_extra = 0;                   ///< of that, what the host adds beyond the device
+  double offload_exposed = 0;              ///< activation offload that does not fit behind compute
+  VisionSeconds vision;
+  double ep_hidden = 0;                    ///< share of the hideable expert traffic that expert overlap hides
   double total() const { return forward_s + backward_s; }
 };
+StageSeconds stage_seconds(const Problem& problem, const Evaluation& evaluation, const Layout& layout,
+                           const GridSizes& grid, int stage, const StageSums& sums);
 
-StageLoad stage_load(const Problem& problem, Evaluation& evaluation, const Layout& layout, const GridSizes& grid,
-                     int stage);
+/// The same with every term of its passes.
+struct StageLoad : StageSeconds {
+  PassTime forward, backward, rerun;       ///< decoder, embedding, head and MTP
+};
+/// `copy`: of the stage's sums.
+StageLoad stage_load(const Problem& problem, const Evaluation& evaluation, const Layout& layout, int stage,
+                     const StageSeconds& seconds, double copy);
 
 /// Device and host of one pass, of which the longer decides: (a^6 + b^6)^(1/6), a soft maximum.
 double soft_max(double device, double host);

@@ -11,32 +11,24 @@ using memory::LiveLayers;
 
 Bytes stream_bytes(const block::Shapes& s) { return Bytes(s.stream_tokens * s.hidden * s.e); }
 
-/// The micro-batches alive in each chunk at the moment that costs this stage the most.
-const std::vector<int>& dearest_live(const Problem& problem, Evaluation& e, const schedule::PipelineShape& shape,
-                                     const Layout& layout, int stage) {
-  const auto& candidates = e.live.at(shape, stage);
-  if (candidates.size() == 1) return candidates.front();
-  const auto chunk_bytes = [&](int v) {
-    const Chunk& chunk = e.plan.at(stage, v);
-    std::int64_t bytes = 0;
-    for (int k = 0; k < problem.layers.size(); ++k) {
-      const auto& part = e.parts.kind(k);
-      const bool full = layout.recompute.granularity == RecomputeGranularity::full;
-      bytes += problem.layers.count(k, chunk.first_layer, chunk.num_layers) *
-               (full ? part.checkpointed : part.plain).saved_total().value;
-    }
-    return bytes;
-  };
+/// The moment, of those of highest load, that costs this stage the most.
+std::size_t dearest_moment(const Problem& problem, const Evaluation& e, const StageConstants& constants,
+                           const LiveCounts& live, bool full) {
+  const std::size_t moments = live.chunks->size(), kinds = std::size_t(problem.layers.size());
+  if (moments == 1) return 0;
   std::size_t best = 0;
-  double most = -1;
-  for (std::size_t i = 0; i < candidates.size(); ++i) {
+  std::int64_t most = -1;
+  for (std::size_t m = 0; m < moments; ++m) {
     // The loss is computed while its own chunk is alive: on the head's stage only such moments carry logits.
-    if (e.plan.at(stage, shape.vpp - 1).head && candidates[i].back() < 1) continue;
-    double bytes = 0;
-    for (int v = 0; v < shape.vpp; ++v) bytes += double(candidates[i][std::size_t(v)]) * double(chunk_bytes(v));
-    if (bytes > most) most = bytes, best = i;
+    if (constants.head && (*live.chunks)[m].back() < 1) continue;
+    std::int64_t bytes = 0;
+    for (const int k : constants.order) {
+      const PartCosts& costs = *e.parts.kind(k).costs;
+      bytes += live.layers[m * kinds + std::size_t(k)] * (full ? costs.checkpointed : costs.plain).saved_total().value;
+    }
+    if (bytes > most) most = bytes, best = m;
   }
-  return candidates[best];
+  return best;
 }
 
 /// Adds a kind's layers of one chunk: kept whole, or checkpointed.
@@ -68,8 +60,8 @@ struct LayerAdder {
       // Uniform groups of several layers keep one checkpoint a group: hand them out until they are used up.
       const int checkpoints = std::min(rerun, checkpoints_left);
       checkpoints_left -= checkpoints;
-      add(parts.kind(k).checkpointed, checkpoints, live, unwinding);
-      add(parts.kind(k).plain, all - rerun, live, unwinding);
+      add(parts.kind(k).costs->checkpointed, checkpoints, live, unwinding);
+      add(parts.kind(k).costs->plain, all - rerun, live, unwinding);
     }
   }
 };
@@ -204,47 +196,125 @@ memory::GraphInputs graph_inputs(const Job& job, const block::Shapes& s, const L
   return in;
 }
 
-const StageConstants& stage_constants(const Problem& problem, Evaluation& e, const Layout& layout, const GridSizes& grid,
-                                      int stage) {
-  StageConstantsCache::Slot& slot = e.constants[e.parts.whole_graph()].slot(layout, e.parts.builds(), stage);
-  if (slot.made) return slot.constants;
-  slot.constants.small = small_terms(problem, e, layout, stage);
-  slot.constants.state = memory::static_state(static_inputs(problem, e, layout, grid, stage));
-  slot.constants.fsdp = fsdp_inputs(problem, e, layout, grid, stage);
-  slot.made = true;
-  return slot.constants;
+/// The chunk whose micro-batch unwinds: the last at the loss, the first where backward reaches the embedding.
+int unwinding_chunk(const Layout& layout, int stage) { return stage == 0 ? 0 : layout.vpp - 1; }
+
+/// Fills a stage's constants, in place so that its vectors are kept.
+void set_stage_constants(const Problem& problem, Evaluation& e, const Layout& layout, const GridSizes& grid, int stage,
+                         StageConstants& c) {
+  const Job& job = problem.job;
+  const block::Shapes& s = e.parts.shapes();
+  memory::StageInputs& in = c.inputs;
+  in = {};
+  c.order.clear();
+  c.unwinding.assign(std::size_t(problem.layers.size()), 0);
+  for (LiveCounts& live : c.live) live.chunks = nullptr;
+  c.first_chunk = 0;
+  c.embedding = c.vision = c.head = false;
+  for (int v = 0; v < layout.vpp; ++v) {
+    const Chunk& chunk = e.plan.at(stage, v);
+    if (chunk.embedding) {
+      c.embedding = true;
+      c.first_chunk = v;
+      if (s.train_weights) in.embedding_gradient = Bytes(s.vocab / s.tp * s.hidden * s.e);
+    }
+    c.vision |= chunk.vision && problem.vision;
+    c.head |= chunk.head;
+    if (chunk.mtp_layers > 0) in.mtp_depths = chunk.mtp_layers;
+    for (int k = 0; k < problem.layers.size(); ++k) {
+      const int layers = problem.layers.count(k, chunk.first_layer, chunk.num_layers);
+      if (v == unwinding_chunk(layout, stage)) c.unwinding[std::size_t(k)] = layers;
+      if (layers > 0 && std::find(c.order.begin(), c.order.end(), k) == c.order.end()) c.order.push_back(k);
+    }
+  }
+  in.stream = stream_bytes(s);
+  in.imbalance = problem.expert_load;
+  if (c.head) in.pipeline_buffers = memory::pipeline_buffer_bytes(layout.pp, layout.vpp, in.stream);
+  if (c.head || c.embedding)
+    in.batch = memory::batch_bytes(s.tokens, s.sequence, layout.pp, job.stack.attention_mask_in_batch);
+  if (c.head && job.stack.deferred_embedding_wgrad)
+    in.deferred_head = memory::deferred_head_bytes(
+        s.tokens, s.hidden, s.vocab / s.tp,
+        std::min(grid.microbatches, job.stack.wgrad_deferral_limit.value_or(grid.microbatches)), s.e);
+  in.small = small_terms(problem, e, layout, stage);
+  in.state = memory::static_state(static_inputs(problem, e, layout, grid, stage));
+  in.fsdp = fsdp_inputs(problem, e, layout, grid, stage);
+  c.fsdp = memory::FsdpMoments(in.fsdp);
+}
+
+/// Live micro-batches of the stage: looked up once a placement, with and without expert overlap.
+const LiveCounts& live_counts(const Problem& problem, Evaluation& e, const Layout& layout, const GridSizes& grid,
+                              int stage, LiveCounts& live) {
+  if (live.chunks) return live;
+  live.chunks = &e.live.at(pipeline_shape(layout, grid), stage);
+  live.layers.clear();
+  for (const std::vector<int>& moment : *live.chunks)
+    for (int k = 0; k < problem.layers.size(); ++k) {
+      std::int64_t layers = 0;
+      for (int v = 0; v < layout.vpp; ++v) {
+        const Chunk& chunk = e.plan.at(stage, v);
+        layers += std::int64_t(problem.layers.count(k, chunk.first_layer, chunk.num_layers)) * moment[std::size_t(v)];
+      }
+      live.layers.push_back(layers);
+    }
+  return live;
+}
+
+/// Fills `e.live_layers`: layers by how they are kept.
+void set_live_layers(const Problem& problem, Evaluation& e, const Layout& layout, int stage, const StageConstants& c,
+                     const LiveCounts& live, std::size_t moment) {
+  e.live_layers.clear();
+  const bool full = layout.recompute.granularity == RecomputeGranularity::full;
+  if (!full && layout.offload.activation_layers == 0) {
+    const std::size_t first = moment * std::size_t(problem.layers.size());
+    for (const int k : c.order)
+      e.live_layers.push_back({.profile = &e.parts.kind(k).costs->plain, .live = live.layers[first + std::size_t(k)],
+                               .unwinding = c.unwinding[std::size_t(k)]});
+    return;
+  }
+  LayerAdder adder{problem, e.parts, layout, e.live_layers, layout.offload.activation_layers};
+  for (int v = 0; v < layout.vpp; ++v)
+    adder.add_chunk(e.plan.at(stage, v), (*live.chunks)[moment][std::size_t(v)], v == unwinding_chunk(layout, stage));
 }
 
 }  // namespace
 
-bool StageConstantsCache::is_of(const Layout& l, int builds) const {
-  return builds == builds_ && l.pp == layout_.pp && l.vpp == layout_.vpp && l.split == layout_.split &&
-         l.sharding == layout_.sharding && l.optimizer_instances == layout_.optimizer_instances &&
+bool PlacementConstants::is_of(const Layout& l, int builds) const {
+  return builds == builds_ && l.pp == layout_.pp && l.vpp == layout_.vpp && l.sharding == layout_.sharding &&
+         l.optimizer_instances == layout_.optimizer_instances &&
          l.offload.optimizer_fraction == layout_.offload.optimizer_fraction &&
-         l.fsdp_double_buffer == layout_.fsdp_double_buffer && l.overlap.tp_comm == layout_.overlap.tp_comm;
+         l.fsdp_double_buffer == layout_.fsdp_double_buffer && l.overlap.tp_comm == layout_.overlap.tp_comm &&
+         l.microbatch_group_size == layout_.microbatch_group_size && l.split == layout_.split;
 }
 
-StageConstantsCache::Slot& StageConstantsCache::slot(const Layout& layout, int builds, int stage) {
-  if (!is_of(layout, builds)) {
-    layout_ = layout;
-    builds_ = builds;
-    if (slots_.size() < std::size_t(layout.pp)) slots_.resize(std::size_t(layout.pp));
-    for (Slot& slot : slots_) slot.made = false;
-  }
-  return slots_[std::size_t(stage)];
+bool PlacementConstants::begin(const Layout& layout, int builds) {
+  if (is_of(layout, builds)) return false;
+  layout_ = layout;
+  builds_ = builds;
+  if (stages.size() < std::size_t(layout.pp)) stages.resize(std::size_t(layout.pp));
+  clear();
+  return true;
 }
 
-bool same_work_as_previous(const Problem& problem, const StagePlan& plan, int stage) {
-  if (stage < 2 || stage == plan.pp - 1) return false;
-  for (int v = 0; v < plan.vpp; ++v) {
-    const Chunk &a = plan.at(stage, v), &b = plan.at(stage - 1, v);
-    if (a.num_layers != b.num_layers || a.embedding || a.head || a.mtp_layers || a.vision || b.embedding || b.head ||
-        b.mtp_layers || b.vision)
-      return false;
-    for (int k = 0; k < problem.layers.size(); ++k)
-      if (problem.layers.count(k, a.first_layer, a.num_layers) != problem.layers.count(k, b.first_layer, b.num_layers))
-        return false;
-  }
+void PlacementConstants::clear() {
+  for (Stage& stage : stages) stage.made = stage.step_made = false;
+  outside.reset();
+  transfer.reset();
+}
+
+bool Evaluation::prepare(const Problem& problem, const Layout& layout, const GridSizes&) {
+  parts.prepare(layout);
+  if (!works.prepare(problem, layout, plan)) return false;
+  if (placement().begin(layout, parts.builds()) && live.shed())
+    for (PlacementConstants& p : placements) p.clear();
+  return true;
+}
+
+bool LiveTables::shed() {
+  // A table is a few hundred bytes. (assumed: far more than the stages of one placement, a few MB)
+  constexpr std::size_t kMostTables = 1 << 14;
+  if (tables_.size() < kMostTables) return false;
+  tables_.clear();
   return true;
 }
 
@@ -273,52 +343,38 @@ memory::ParamCounts stage_params(const Problem& problem, const Parts& parts, con
 
 memory::StageInputs stage_inputs(const Problem& problem, Evaluation& e, const Layout& layout, const GridSizes& grid,
                                  int stage) {
-  const Job& job = problem.job;
-  const block::Shapes& s = e.parts.shapes();
+  PlacementConstants::Stage& kept = e.placement().stages[std::size_t(stage)];
+  if (!kept.made) set_stage_constants(problem, e, layout, grid, stage, kept.memory), kept.made = true;
+  StageConstants& c = kept.memory;
   const bool full = layout.recompute.granularity == RecomputeGranularity::full;
   const bool tower_full = full && layout.recompute.method == RecomputeMethod::uniform;
-  const schedule::PipelineShape shape = pipeline_shape(layout, grid);
-  const std::vector<int>& live = dearest_live(problem, e, shape, layout, stage);
+  const LiveCounts& live =
+      live_counts(problem, e, layout, grid, stage, c.live[layout.overlap.expert_alltoall]);
+  const std::size_t moment = dearest_moment(problem, e, c, live, full);
+  set_live_layers(problem, e, layout, stage, c, live, moment);
 
-  e.live_layers.clear();
-  LayerAdder adder{problem, e.parts, layout, e.live_layers, layout.offload.activation_layers};
-  memory::StageInputs in;
-  for (int v = 0; v < layout.vpp; ++v) {
-    const Chunk& chunk = e.plan.at(stage, v);
-    // The micro-batch that unwinds: the last chunk at the loss, the first where backward reaches the embedding.
-    const bool unwinding = v == (stage == 0 ? 0 : layout.vpp - 1);
-    adder.add_chunk(chunk, live[std::size_t(v)], unwinding);
-    if (chunk.embedding) {
-      in.embedding = &e.parts.embedding().plain;
-      in.first_chunk_live = live[std::size_t(v)];
-      if (s.train_weights) in.embedding_gradient = Bytes(s.vocab / s.tp * s.hidden * s.e);
-    }
-    if (chunk.vision && problem.vision) in.vision = &e.parts.vision_profile(tower_full);
-    if (chunk.mtp_layers > 0) {
-      in.mtp = tower_full ? &e.parts.mtp(true).checkpointed : &e.parts.mtp(true).plain;
-      in.mtp_depths = chunk.mtp_layers;
-    }
-    if (chunk.head) in.head = &e.parts.head().plain;
-  }
+  memory::StageInputs in = c.inputs;
+  in.fsdp_moments = &c.fsdp;
   in.layers = e.live_layers;
-  in.stream = stream_bytes(s);
+  if (c.embedding) {
+    in.embedding = &e.parts.embedding().costs->plain;
+    in.first_chunk_live = (*live.chunks)[moment][std::size_t(c.first_chunk)];
+  }
+  if (c.vision) in.vision = &e.parts.vision_profile(tower_full);
+  if (in.mtp_depths > 0) {
+    const PartCosts& mtp = *e.parts.mtp(true).costs;
+    in.mtp = tower_full ? &mtp.checkpointed : &mtp.plain;
+  }
+  if (c.head) in.head = &e.parts.head().costs->plain;
   in.rerun_layers = full && layout.recompute.method == RecomputeMethod::uniform ? layout.recompute.num_layers : 1;
-  in.imbalance = problem.expert_load;
-  if (in.head) in.pipeline_buffers = memory::pipeline_buffer_bytes(layout.pp, layout.vpp, in.stream);
-  if (in.head || in.embedding) in.batch = memory::batch_bytes(s.tokens, s.sequence, layout.pp, job.stack.attention_mask_in_batch);
-  if (in.head && job.stack.deferred_embedding_wgrad)
-    in.deferred_head = memory::deferred_head_bytes(
-        s.tokens, s.hidden, s.vocab / s.tp,
-        std::min(grid.microbatches, job.stack.wgrad_deferral_limit.value_or(grid.microbatches)), s.e);
-  const StageConstants& constants = stage_constants(problem, e, layout, grid, stage);
-  in.small = constants.small;
-  in.state = constants.state;
-  in.fsdp = constants.fsdp;
-  in.graphs = graph_inputs(job, s, layout, in);
+  in.graphs = graph_inputs(problem.job, e.parts.shapes(), layout, in);
   return in;
 }
 
-memory::OutsideInputs outside_inputs(const Problem& problem, Evaluation& e, const Layout& layout, const GridSizes& grid) {
+namespace {
+
+memory::OutsideInputs make_outside_inputs(const Problem& problem, Evaluation& e, const Layout& layout,
+                                          const GridSizes& grid) {
   const Job& job = problem.job;
   const block::Shapes& s = e.parts.shapes();
   memory::OutsideInputs out;
@@ -357,6 +413,15 @@ memory::OutsideInputs outside_inputs(const Problem& problem, Evaluation& e, cons
                                   .sms = layout.dispatcher_sms}));
   }
   return out;
+}
+
+}  // namespace
+
+const memory::OutsideInputs& outside_inputs(const Problem& problem, Evaluation& e, const Layout& layout,
+                                            const GridSizes& grid) {
+  std::optional<memory::OutsideInputs>& kept = e.placement().outside;
+  if (!kept) kept = make_outside_inputs(problem, e, layout, grid);
+  return *kept;
 }
 
 }  // namespace shardfit::estimate

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "estimate/parts.hpp"
+#include "estimate/stage_work.hpp"
 #include "memory/outside.hpp"
 #include "memory/stage_memory.hpp"
 #include "schedule/live_chunks.hpp"
@@ -18,51 +19,78 @@ namespace shardfit::estimate {
 class LiveTables {
  public:
   const std::vector<std::vector<int>>& at(const schedule::PipelineShape& shape, int stage);
+  /// Forgets all tables if there are very many; true if it did.
+  bool shed();
 
  private:
   using Key = std::tuple<int, int, int, int, bool, int>;
   std::map<Key, std::vector<std::vector<int>>> tables_;
 };
 
-/// What of a stage's bytes neither recompute nor graphs nor expert overlap change.
-struct StageConstants {
-  memory::SmallTerms small;
-  memory::StaticState state;
-  memory::FsdpInputs fsdp;
+/// Live micro-batches of a stage at each of its moments of highest load. Recompute and graphs only choose the moment.
+struct LiveCounts {
+  const std::vector<std::vector<int>>* chunks = nullptr;   ///< [moment][chunk]; none: not made
+  std::vector<std::int64_t> layers;        ///< [moment][kind]: layers of a kind times live micro-batches
 };
 
-/// The constants of the stages of the layout at hand, kept while what they come from stays as it is: the parts' tables,
-/// pp, vpp, split, sharding, instances, offload of the optimizer, double buffer, tensor-parallel overlap.
-class StageConstantsCache {
- public:
-  /// The slot of a stage, emptied if the layout differs; `made` tells whether it is filled.
-  struct Slot {
-    StageConstants constants;
-    bool made = false;
+/// What of a stage neither recompute nor graphs change.
+struct StageConstants {
+  memory::StageInputs inputs;              ///< without layers, profiles, graphs and live micro-batches
+  memory::FsdpMoments fsdp;
+  std::vector<int> order;                  ///< kinds as they come first in the stage's chunks
+  std::vector<int> unwinding;              ///< layers of each kind in the chunk that runs backward at the dearest moment
+  LiveCounts live[2];                      ///< without and with expert overlap
+  int first_chunk = 0;                     ///< the chunk that embeds
+  bool embedding = false, vision = false, head = false;
+};
+
+/// Of a stage's step: data-parallel traffic and optimizer, s.
+struct StepConstants {
+  double reductions = 0, gathers = 0, optimizer = 0;
+};
+
+/// The constants of the layout at hand, kept while what they come from stays as it is: the parts' tables, pp, vpp, split,
+/// sharding, instances, offload of the optimizer, double buffer, tensor-parallel overlap.
+struct PlacementConstants {
+  struct Stage {
+    bool made = false, step_made = false;
+    StageConstants memory;
+    StepConstants step;
   };
-  Slot& slot(const Layout& layout, int builds, int stage);
+  std::vector<Stage> stages;
+  std::optional<memory::OutsideInputs> outside;
+  std::optional<double> transfer;          ///< boundary_transfer
+
+  /// Empties the constants if they are not those of `layout`; true if it did.
+  bool begin(const Layout& layout, int builds);
+  void clear();
 
  private:
   bool is_of(const Layout& layout, int builds) const;
   Layout layout_;
-  int builds_ = 0;
-  std::vector<Slot> slots_;
+  int builds_ = 0;                         ///< 0: of no layout
 };
 
 /// Reused buffers of one thread and the layout they hold.
 struct Evaluation {
   explicit Evaluation(const Problem& problem) : parts(problem) {}
+  Evaluation(const Evaluation&) = delete;
+  Evaluation& operator=(const Evaluation&) = delete;
+
+  /// Makes tables and plan those of a layout; false for one that the rules would have refused.
+  bool prepare(const Problem& problem, const Layout& layout, const GridSizes& grid);
+  const StageWork& work(int stage) const { return works.at(stage); }
+  PlacementConstants& placement() { return placements[parts.whole_graph()]; }
+
   Parts parts;
   LiveTables live;
   StagePlan plan;
+  StageWorks works;
   std::vector<memory::LiveLayers> live_layers;
   std::vector<const memory::WeightShapes*> shape_lists;
   std::vector<double> forward, backward;   ///< s a stage
-  StageConstantsCache constants[2];        ///< of eager operations, of those under a graph of the whole iteration
+  PlacementConstants placements[2];        ///< of eager operations, of those under a graph of the whole iteration
 };
-
-/// Whether a stage runs what its predecessor runs: as many layers of each kind in each chunk, and nothing but layers.
-bool same_work_as_previous(const Problem& problem, const StagePlan& plan, int stage);
 
 schedule::PipelineShape pipeline_shape(const Layout& layout, const GridSizes& grid);
 
@@ -81,9 +109,9 @@ memory::ParamCounts stage_params(const Problem& problem, const Parts& parts, con
 memory::StageInputs stage_inputs(const Problem& problem, Evaluation& evaluation, const Layout& layout,
                                  const GridSizes& grid, int stage);
 
-/// What a rank of the layout holds outside torch.
-memory::OutsideInputs outside_inputs(const Problem& problem, Evaluation& evaluation, const Layout& layout,
-                                     const GridSizes& grid);
+/// What a rank of the layout holds outside torch; valid until the next layout.
+const memory::OutsideInputs& outside_inputs(const Problem& problem, Evaluation& evaluation, const Layout& layout,
+                                            const GridSizes& grid);
 
 template <class F>
 void for_each_part(const Problem& problem, const Parts& parts, const StagePlan& plan, int stage, F f) {

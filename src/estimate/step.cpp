@@ -53,26 +53,52 @@ double optimizer_seconds(const Problem& problem, const Evaluation& e, const Layo
 
 double boundary_transfer(const Problem& problem, Evaluation& e, const Layout& layout, const GridSizes&) {
   if (layout.pp == 1) return 0;
+  std::optional<double>& kept = e.placement().transfer;
+  if (kept) return *kept;
   const block::Shapes& s = e.parts.shapes();
   const topology::GroupLinks& links = e.parts.links_of({layout.pp, problem.job.gpus / layout.pp});
-  return comm::collective_time(block::CollectiveKind::send_recv, double(s.stream_tokens * s.hidden * s.e), links,
+  kept = comm::collective_time(block::CollectiveKind::send_recv, double(s.stream_tokens * s.hidden * s.e), links,
                                e.parts.network());
+  return *kept;
 }
+
+namespace {
+
+const StepConstants& step_constants(const Problem& problem, Evaluation& e, const Layout& layout, const GridSizes& grid,
+                                    int stage) {
+  PlacementConstants::Stage& kept = e.placement().stages[std::size_t(stage)];
+  if (kept.step_made) return kept.step;
+  StepConstants& c = kept.step;
+  c = {};
+  for_each_data_parallel_call(problem, e, layout, grid, stage, [&](const DataParallelCall& call) {
+    (call.gradient ? c.reductions : c.gathers) += call.seconds * call.calls;
+  });
+  c.optimizer = optimizer_seconds(problem, e, layout, grid, stage);
+  kept.step_made = true;
+  return c;
+}
+
+}  // namespace
 
 StepAccount step_account(const Problem& problem, Evaluation& e, const Layout& layout, const GridSizes& grid) {
   const double slowdown = problem.job.time[Coefficient::overlap_slowdown];
   e.forward.resize(std::size_t(layout.pp));
   e.backward.resize(std::size_t(layout.pp));
   StepAccount account;
-  StageLoad slowest, load;
+  StageSums sums;
+  StageSeconds of_slowest, seconds;
+  double copy = 0;
   for (int stage = 0; stage < layout.pp; ++stage) {
+    const bool repeats = e.work(stage).repeats;
+    if (!repeats) sums = stage_sums(problem, e, layout, stage);
     // Under expert overlap equal stages still differ in how many of their passes have a partner.
-    const bool known = !layout.overlap.expert_alltoall && same_work_as_previous(problem, e.plan, stage);
-    if (!known) load = stage_load(problem, e, layout, grid, stage);
-    e.forward[std::size_t(stage)] = load.forward_s;
-    e.backward[std::size_t(stage)] = load.backward_s;
-    if (stage == 0 || load.total() > slowest.total()) slowest = load, account.slowest_stage = stage;
+    if (!repeats || layout.overlap.expert_alltoall) seconds = stage_seconds(problem, e, layout, grid, stage, sums);
+    e.forward[std::size_t(stage)] = seconds.forward_s;
+    e.backward[std::size_t(stage)] = seconds.backward_s;
+    if (stage == 0 || seconds.total() > of_slowest.total())
+      of_slowest = seconds, account.slowest_stage = stage, copy = sums.copy;
   }
+  const StageLoad slowest = stage_load(problem, e, layout, account.slowest_stage, of_slowest, copy);
   const schedule::StepTime step = schedule::step_time(pipeline_shape(layout, grid), e.forward, e.backward,
                                                       boundary_transfer(problem, e, layout, grid));
   const double m = grid.microbatches;
@@ -81,15 +107,16 @@ StepAccount step_account(const Problem& problem, Evaluation& e, const Layout& la
   add_pass(ledger, slowest.backward, m, slowest.ep_hidden, slowdown);
   ledger.add(TimeTerm::recompute, Seconds(slowest.rerun.device(slowest.ep_hidden, slowdown) * m));
   ledger.add(TimeTerm::host, Seconds(slowest.host_extra * m));
-  ledger.add(TimeTerm::vision, Seconds((slowest.vision_forward + slowest.vision_backward) * m));
+  ledger.add(TimeTerm::vision, Seconds((slowest.vision.forward + slowest.vision.backward) * m));
   ledger.add(TimeTerm::offload, Seconds(slowest.offload_exposed * m));
   ledger.add(TimeTerm::pipeline_bubble, Seconds(step.bubble));
   ledger.add(TimeTerm::pipeline_p2p, Seconds(step.p2p));
 
-  const DataParallelTime dp = data_parallel_time(problem, e, layout, grid, account.slowest_stage, slowest.total());
+  const StepConstants& once = step_constants(problem, e, layout, grid, account.slowest_stage);
+  const DataParallelTime dp = data_parallel_time(layout, grid, once.reductions, once.gathers, slowest.total());
   ledger.add(TimeTerm::data_parallel, Seconds(dp.exposed));
   ledger.add(TimeTerm::overlap_slowdown, Seconds(dp.hidden * slowdown));
-  ledger.add(TimeTerm::optimizer, Seconds(optimizer_seconds(problem, e, layout, grid, account.slowest_stage)));
+  ledger.add(TimeTerm::optimizer, Seconds(once.optimizer));
   ledger.add(TimeTerm::step_overhead, milliseconds(problem.job.time[Coefficient::step_overhead_ms]));
   account.hidden_s = (slowest.forward.hidden + slowest.backward.hidden + slowest.rerun.hidden) * m + dp.hidden;
   return account;

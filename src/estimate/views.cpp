@@ -67,8 +67,9 @@ void add_part_traffic(const Evaluation& e, const Layout& layout, int stage, cons
 std::vector<StageTime> stage_times(const Problem& problem, Evaluation& e, const Layout& layout, const GridSizes& grid) {
   std::vector<StageTime> times;
   for (int stage = 0; stage < layout.pp; ++stage) {
-    const StageLoad load = stage_load(problem, e, layout, grid, stage);
-    times.push_back({stage, load.forward_s, load.backward_s, load.forward.host, load.backward.host + load.rerun.host});
+    const StageSums sums = stage_sums(problem, e, layout, stage);
+    const StageSeconds seconds = stage_seconds(problem, e, layout, grid, stage, sums);
+    times.push_back({stage, seconds.forward_s, seconds.backward_s, sums.forward.host, sums.backward.host + sums.rerun.host});
   }
   return times;
 }
@@ -81,14 +82,14 @@ std::vector<TensorRow> tensor_rows(const Problem& problem, Evaluation& e, const 
     for (int k = 0; k < problem.layers.size(); ++k) {
       const Part& part = e.parts.kind(k);
       for (const memory::LiveLayers& live : in.layers) {
-        if (live.profile != &part.plain) continue;
+        if (live.profile != &part.costs->plain) continue;
         for (const block::Op& op : part.ops)
           for (const block::Saved& s : op.saved)
             if (!(selective && s.dropped_by.intersects(layout.recompute.modules)) && s.bytes.value)
               rows.push_back({op.name, s.name, memory::saved_term(op.view), stage, int(live.live), s.bytes});
       }
       for (const memory::LiveLayers& live : in.layers)
-        if (live.profile == &part.checkpointed)
+        if (live.profile == &part.costs->checkpointed)
           rows.push_back({"checkpoint", "block input", MemoryTerm::saved_checkpoints, stage, int(live.live),
                           live.profile->saved_total()});
     }

@@ -112,12 +112,6 @@ MemoryTerm saved_term(block::View view) {
   return MemoryTerm::unmodelled;
 }
 
-Bytes ActivationProfile::saved_total() const {
-  Bytes sum;
-  for (const Bytes& b : saved) sum += b;
-  return sum;
-}
-
 ActivationProfile activation_profile(const block::OpList& ops, const ProfileOptions& options) {
   ActivationProfile p;
   p.checkpoint = options.block_input;

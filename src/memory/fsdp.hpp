@@ -36,9 +36,23 @@ FsdpBuffers fsdp_buffers(const FsdpInputs& in, MemoryMoment moment, bool at_loss
 /// Megatron-FSDP's suggested_communication_unit_size, in elements.
 std::int64_t communication_unit_elements(std::int64_t all_unit_elements, std::int64_t units);
 
+/// fsdp_buffers of every moment, worked out once.
+class FsdpMoments {
+ public:
+  FsdpMoments() = default;
+  explicit FsdpMoments(const FsdpInputs& in) {
+    for (std::size_t m = 0; m < kCount<MemoryMoment>; ++m)
+      for (const bool at_loss : {false, true}) buffers_[at_loss][MemoryMoment(m)] = fsdp_buffers(in, MemoryMoment(m), at_loss);
+  }
+  const FsdpBuffers& at(MemoryMoment moment, bool at_loss = false) const { return buffers_[at_loss][moment]; }
+
+ private:
+  EnumArray<MemoryMoment, FsdpBuffers> buffers_[2];
+};
+
 template <class Acc>
-void add_fsdp(const FsdpInputs& in, MemoryMoment moment, bool at_loss, Acc& acc) {
-  const FsdpBuffers b = fsdp_buffers(in, moment, at_loss);
+void add_fsdp(const FsdpMoments& moments, MemoryMoment moment, bool at_loss, Acc& acc) {
+  const FsdpBuffers& b = moments.at(moment, at_loss);
   acc.add(MemoryTerm::fsdp_unsharded_weights, b.unsharded_weights);
   acc.add(MemoryTerm::fsdp_unreduced_gradients, b.unreduced_gradients);
 }

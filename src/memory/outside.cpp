@@ -2,7 +2,6 @@
 #include "memory/outside.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <iterator>
 
 // Computes:   device bytes outside torch's allocated ones.
@@ -113,7 +112,7 @@ double reserve_ratio(const Fragmentation& f) {
 }
 
 Bytes allocator_reserve(Bytes allocated, const Fragmentation& f) {
-  return Bytes(std::llround(double(allocated.value) * (reserve_ratio(f) - 1)));
+  return rounded_bytes(double(allocated.value) * (reserve_ratio(f) - 1));
 }
 
 }  // namespace shardfit::memory

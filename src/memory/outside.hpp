@@ -68,10 +68,17 @@ void add_outside(const OutsideInputs& in, Acc& acc) {
 /// Everything that the GPU holds for a rank of the stage: stage_memory, then what is outside torch's
 /// allocated bytes. The pool of CUDA graphs is part of what the allocator reserves.
 template <class Acc>
-void device_memory(const StageInputs& stage, const OutsideInputs& outside, MemoryMoment moment, Acc& acc) {
-  stage_memory(stage, moment, acc);
+void device_memory(const StageInputs& stage, const StageEvents& events, const OutsideInputs& outside, MemoryMoment moment,
+                   Acc& acc) {
+  stage_memory(stage, events, moment, acc);
   add_outside(outside, acc);
-  acc.add(MemoryTerm::allocator_reserve, graph_reserve_bytes(stage.graphs, moment, eager_activations(stage)));
+  acc.add(MemoryTerm::allocator_reserve, graph_reserve_bytes(stage.graphs, moment, events.eager));
+}
+
+/// The same for one moment alone.
+template <class Acc>
+void device_memory(const StageInputs& stage, const OutsideInputs& outside, MemoryMoment moment, Acc& acc) {
+  device_memory(stage, StageEvents(stage), outside, moment, acc);
 }
 
 }  // namespace shardfit::memory

@@ -41,7 +41,7 @@ WeightShapes weight_shapes(const block::OpList& ops);
 /// What a block keeps per micro-batch between its forward and its backward, and what it needs while it runs.
 /// All bytes are those of balanced routing; `routed` parts grow with the stated imbalance.
 struct ActivationProfile {
-  EnumArray<MemoryTerm, Bytes> saved{};  ///< only the saved_* terms are used
+  EnumArray<MemoryTerm, Bytes> saved{};  ///< only the saved_* terms are used, see saved_total
   Bytes routed;                          ///< of `saved`, the part that grows with imbalance
   Bytes checkpoint;                      ///< the block's input: all that full recompute keeps
   Bytes recompute_working_set;  ///< what backward makes again (selective: dropped tensors; full: all)
@@ -50,7 +50,12 @@ struct ActivationProfile {
   Bytes routed_forward, routed_backward;        ///< of them, the part that grows with imbalance
   Bytes graphed;                                ///< of `saved`, what operations inside a CUDA graph hold
   Bytes offloaded;  ///< moved to host memory by fine-grained offload; not in `saved`
-  Bytes saved_total() const;
+  Bytes saved_total() const {
+    Bytes sum;
+    for (auto t = std::size_t(MemoryTerm::saved_attention); t <= std::size_t(MemoryTerm::saved_head); ++t)
+      sum += saved[MemoryTerm(t)];
+    return sum;
+  }
 };
 
 }  // namespace shardfit::memory

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "memory/stage_memory.hpp"
 
-#include <cmath>
-
 namespace shardfit::memory {
 
 namespace {
@@ -46,10 +44,10 @@ void keep_dearer(DearestEvent& best, DearestEvent candidate) {
   if (candidate.compared > best.compared) best = candidate;
 }
 
-DearestEvent forward_event(const StageInputs& in) {
+DearestEvent forward_event(const StageInputs& in, const StageEvents& events) {
   DearestEvent best;
   best.compared = Bytes(-1);
-  const Bytes gathered = fsdp_buffers(in.fsdp, MemoryMoment::forward).unsharded_weights;
+  const Bytes gathered = events.fsdp.at(MemoryMoment::forward).unsharded_weights;
   for (const LiveLayers& l : in.layers) {
     DearestEvent running;
     running.transient = l.profile->forward_transient;
@@ -60,7 +58,7 @@ DearestEvent forward_event(const StageInputs& in) {
   if (in.head || in.mtp) {
     DearestEvent loss;
     loss.loss = true;
-    loss.compared = fsdp_buffers(in.fsdp, MemoryMoment::forward, true).unsharded_weights;
+    loss.compared = events.fsdp.at(MemoryMoment::forward, true).unsharded_weights;
     if (in.head)
       loss.compared +=
           in.head->saved_total() + std::max(in.head->forward_transient, in.head->backward_transient);
@@ -112,40 +110,47 @@ DearestEvent backward_event(const StageInputs& in) {
 
 }  // namespace
 
-Bytes imbalance_bytes(Bytes routed, double imbalance) {
-  if (routed == Bytes(0) || imbalance == 1) return Bytes(0);
-  return Bytes(std::llround(double(routed.value) * (imbalance - 1)));
+StageEvents::StageEvents(const StageInputs& in) {
+  fsdp = in.fsdp_moments ? *in.fsdp_moments : FsdpMoments(in.fsdp);
+  for (const LiveLayers& l : in.layers) {
+    const Bytes saved = l.profile->saved_total();
+    live += saved * (l.live - l.on_host);
+    live_routed += l.profile->routed * (l.live - l.on_host);
+    unwinding += saved * l.unwinding;
+    unwinding_routed += l.profile->routed * l.unwinding;
+  }
+  if (in.embedding) bottom += in.embedding->saved_total() * in.first_chunk_live;
+  if (in.vision) bottom += in.vision->saved_total() * in.first_chunk_live;
+  if (in.mtp) loss += in.mtp->saved_total() * in.mtp_depths, loss_routed = in.mtp->routed * in.mtp_depths;
+  if (in.head) loss += in.head->saved_total();
+
+  first_forward = forward = forward_event(in, *this);
+  first_backward = backward = backward_event(in);
+  forward.in_flight = backward.in_flight = in_flight(in, kGroupsInFlight);
+  first_forward.in_flight = first_backward.in_flight = in_flight(in, kGroupsInFirstStep);
+
+  if (in.graphs.impl == CudaGraphImpl::full_iteration) {
+    MemoryTotal f, b;
+    detail::add_event(in, *this, forward, f);
+    detail::add_event(in, *this, backward, b);
+    eager = std::max(f.allocated(), b.allocated());
+  }
+  MemoryTotal f, b, optimizer;
+  detail::add_activity(in, *this, MemoryMoment::forward, MemoryMoment::first_step, f);
+  detail::add_activity(in, *this, MemoryMoment::backward, MemoryMoment::first_step, b);
+  detail::add_idle(in, *this, MemoryMoment::optimizer_step, MemoryMoment::first_step, optimizer);
+  first_step = b.allocated() > f.allocated() ? MemoryMoment::backward : MemoryMoment::forward;
+  if (optimizer.allocated() > std::max(f.allocated(), b.allocated())) first_step = MemoryMoment::optimizer_step;
 }
 
-DearestEvent dearest_event(const StageInputs& in, MemoryMoment activity, bool first_step) {
-  DearestEvent event = activity == MemoryMoment::forward ? forward_event(in) : backward_event(in);
-  event.in_flight = in_flight(in, first_step ? kGroupsInFirstStep : kGroupsInFlight);
-  return event;
-}
-
-Bytes eager_activations(const StageInputs& in) {
-  if (in.graphs.impl != CudaGraphImpl::full_iteration) return Bytes(0);
-  MemoryTotal forward, backward;
-  detail::add_event(in, dearest_event(in, MemoryMoment::forward), forward);
-  detail::add_event(in, dearest_event(in, MemoryMoment::backward), backward);
-  return std::max(forward.allocated(), backward.allocated());
-}
-
-MemoryMoment detail::dearest_of_first_step(const StageInputs& in) {
-  MemoryTotal forward, backward, optimizer;
-  add_activity(in, MemoryMoment::forward, MemoryMoment::first_step, forward);
-  add_activity(in, MemoryMoment::backward, MemoryMoment::first_step, backward);
-  add_idle(in, MemoryMoment::optimizer_step, MemoryMoment::first_step, optimizer);
-  const Bytes activity = std::max(forward.allocated(), backward.allocated());
-  if (optimizer.allocated() > activity) return MemoryMoment::optimizer_step;
-  return backward.allocated() > forward.allocated() ? MemoryMoment::backward : MemoryMoment::forward;
-}
+Bytes eager_activations(const StageInputs& in) { return StageEvents(in).eager; }
 
 StagePeak stage_peak(const StageInputs& in) {
+  const StageEvents events(in);
   StagePeak peak;
   for (std::size_t m = 0; m < kCount<MemoryMoment>; ++m) {
     MemoryTotal total;
-    stage_memory(in, MemoryMoment(m), total);
+    stage_memory(in, events, MemoryMoment(m), total);
     if (total.allocated() > peak.allocated) peak = {MemoryMoment(m), total.allocated()};
   }
   return peak;

@@ -8,6 +8,7 @@
 #include "memory/fsdp.hpp"
 #include "memory/graphs.hpp"
 #include "memory/profiles.hpp"
+#include "memory/rounding.hpp"
 #include "memory/small_terms.hpp"
 #include "memory/static_state.hpp"
 
@@ -52,6 +53,7 @@ struct StageInputs {
   double imbalance = 1;      ///< rows on the busiest rank over the mean; 1: balanced
   int rerun_layers = 1;      ///< full recompute: layers that backward makes again at once
   FsdpInputs fsdp;
+  const FsdpMoments* fsdp_moments = nullptr;  ///< those of `fsdp`, if the caller keeps them
   GraphInputs graphs;
 };
 
@@ -66,15 +68,38 @@ struct DearestEvent {
   Bytes in_flight;  ///< offloaded tensors on their way
   Bytes compared;   ///< the sum that made it the dearest
 };
-/// `first_step`: offload then moves out everything at once, so that less is in flight.
-DearestEvent dearest_event(const StageInputs& in, MemoryMoment activity, bool first_step = false);
+
+/// What a stage's moments have in common, worked out once for all of them: the dearest events and sums over the live
+/// layers. Good as long as `in` is.
+struct StageEvents {
+  explicit StageEvents(const StageInputs& in);
+
+  DearestEvent forward, backward;            ///< in the steady state
+  DearestEvent first_forward, first_backward;  ///< offload moves out everything at once, so that less is in flight
+  FsdpMoments fsdp;
+  Bytes live, live_routed;                   ///< saved by the live layers that are on the device
+  Bytes unwinding, unwinding_routed;         ///< of these, the micro-batch and chunk that runs backward
+  Bytes bottom;                              ///< saved by embedding and vision tower
+  Bytes loss, loss_routed;                   ///< saved by head and MTP where the loss is computed
+  Bytes eager;                               ///< eager_activations
+  /// The dearest part of the first step: forward, backward or the optimizer's.
+  MemoryMoment first_step = MemoryMoment::forward;
+
+  const DearestEvent& event(MemoryMoment activity, bool in_first_step) const {
+    if (activity == MemoryMoment::forward) return in_first_step ? first_forward : forward;
+    return in_first_step ? first_backward : backward;
+  }
+};
 
 /// What a full-iteration graph captures: the dearer of forward and backward, above the static part. 0 without
 /// one.
 Bytes eager_activations(const StageInputs& in);
 
 /// `bytes` at balanced routing -> what the imbalance adds to them.
-Bytes imbalance_bytes(Bytes routed, double imbalance);
+inline Bytes imbalance_bytes(Bytes routed, double imbalance) {
+  if (routed == Bytes(0) || imbalance == 1) return Bytes(0);
+  return rounded_bytes(double(routed.value) * (imbalance - 1));
+}
 
 namespace detail {
 
@@ -84,30 +109,33 @@ void add_saved(const ActivationProfile& p, std::int64_t copies, Acc& acc) {
     if (p.saved[MemoryTerm(t)].value) acc.add(MemoryTerm(t), p.saved[MemoryTerm(t)] * copies);
 }
 
-/// The sum alone does not ask which term a tensor belongs to.
-inline void add_saved(const ActivationProfile& p, std::int64_t copies, MemoryTotal& acc) {
-  acc.add(MemoryTerm::saved_attention, p.saved_total() * copies);
-}
-
+/// What layers, embedding, tower and loss have saved.
 template <class Acc>
-void add_loss(const StageInputs& in, Acc& acc) {
-  if (in.mtp) add_saved(*in.mtp, in.mtp_depths, acc);
-  if (in.head) add_saved(*in.head, 1, acc);
-  if (in.head) acc.add(MemoryTerm::logits, std::max(in.head->forward_transient, in.head->backward_transient));
-}
-
-template <class Acc>
-void add_event(const StageInputs& in, const DearestEvent& event, Acc& acc) {
-  Bytes routed = event.routed_transient + event.routed_working_set;
-  for (const LiveLayers& l : in.layers) {
-    const std::int64_t copies = l.live - l.on_host - (event.chunk_done ? l.unwinding : 0);
-    add_saved(*l.profile, copies, acc);
-    routed += l.profile->routed * copies;
-  }
+void add_all_saved(const StageInputs& in, const StageEvents&, const DearestEvent& event, Acc& acc) {
+  for (const LiveLayers& l : in.layers)
+    add_saved(*l.profile, l.live - l.on_host - (event.chunk_done ? l.unwinding : 0), acc);
   if (in.embedding) add_saved(*in.embedding, in.first_chunk_live, acc);
   if (in.vision) add_saved(*in.vision, in.first_chunk_live, acc);
-  if (event.loss) add_loss(in, acc);
-  if (event.loss && in.mtp) routed += in.mtp->routed * in.mtp_depths;
+  if (event.loss && in.mtp) add_saved(*in.mtp, in.mtp_depths, acc);
+  if (event.loss && in.head) add_saved(*in.head, 1, acc);
+}
+
+/// The sum alone is known.
+inline void add_all_saved(const StageInputs&, const StageEvents& events, const DearestEvent& event, MemoryTotal& acc) {
+  Bytes all = events.live + events.bottom;
+  if (event.chunk_done) all -= events.unwinding;
+  if (event.loss) all += events.loss;
+  acc.add(MemoryTerm::saved_attention, all);
+}
+
+template <class Acc>
+void add_event(const StageInputs& in, const StageEvents& events, const DearestEvent& event, Acc& acc) {
+  add_all_saved(in, events, event, acc);
+  if (event.loss && in.head)
+    acc.add(MemoryTerm::logits, std::max(in.head->forward_transient, in.head->backward_transient));
+  Bytes routed = event.routed_transient + event.routed_working_set + events.live_routed;
+  if (event.chunk_done) routed -= events.unwinding_routed;
+  if (event.loss) routed += events.loss_routed;
   const bool forward = event.activity == MemoryMoment::forward;
   acc.add(forward ? MemoryTerm::forward_buffers : MemoryTerm::backward_buffers,
           event.transient + event.in_flight);
@@ -122,40 +150,43 @@ void add_event(const StageInputs& in, const DearestEvent& event, Acc& acc) {
 
 /// The stage in its forward or backward; `step` says which state exists: first_step, or the activity itself.
 template <class Acc>
-void add_activity(const StageInputs& in, MemoryMoment activity, MemoryMoment step, Acc& acc) {
-  const DearestEvent event = dearest_event(in, activity, step == MemoryMoment::first_step);
+void add_activity(const StageInputs& in, const StageEvents& events, MemoryMoment activity, MemoryMoment step, Acc& acc) {
+  const DearestEvent& event = events.event(activity, step == MemoryMoment::first_step);
   add_static(in.state, step, acc);
   add_small_terms(in.small, step, acc);
-  acc.add(MemoryTerm::graph_pool, graph_pool_bytes(in.graphs, step, eager_activations(in)));
-  add_fsdp(in.fsdp, activity, event.loss, acc);
-  add_event(in, event, acc);
+  acc.add(MemoryTerm::graph_pool, graph_pool_bytes(in.graphs, step, events.eager));
+  add_fsdp(events.fsdp, activity, event.loss, acc);
+  add_event(in, events, event, acc);
 }
 
 /// The stage between its steps, after the build, or while the optimizer runs; `step` as above.
 template <class Acc>
-void add_idle(const StageInputs& in, MemoryMoment moment, MemoryMoment step, Acc& acc) {
+void add_idle(const StageInputs& in, const StageEvents& events, MemoryMoment moment, MemoryMoment step, Acc& acc) {
   add_static(in.state, moment, acc);
   add_small_terms(in.small, moment, acc);
-  acc.add(MemoryTerm::graph_pool, graph_pool_bytes(in.graphs, step, eager_activations(in)));
-  add_fsdp(in.fsdp, moment, false, acc);
+  acc.add(MemoryTerm::graph_pool, graph_pool_bytes(in.graphs, step, events.eager));
+  add_fsdp(events.fsdp, moment, false, acc);
 }
-
-/// The dearest part of the first step.
-MemoryMoment dearest_of_first_step(const StageInputs& in);
 
 }  // namespace detail
 
 /// Adds every term of the stage at a moment. first_step is the peak of the first step: a forward or backward
 /// before the optimizer's moments exist and before graphs are captured, or its optimizer step, which makes
-/// the moments. No allocation.
+/// the moments. `events` are those of `in`. No allocation.
+template <class Acc>
+void stage_memory(const StageInputs& in, const StageEvents& events, MemoryMoment moment, Acc& acc) {
+  if (moment == MemoryMoment::forward || moment == MemoryMoment::backward)
+    return detail::add_activity(in, events, moment, moment, acc);
+  if (moment != MemoryMoment::first_step) return detail::add_idle(in, events, moment, moment, acc);
+  if (events.first_step == MemoryMoment::optimizer_step)
+    return detail::add_idle(in, events, events.first_step, moment, acc);
+  detail::add_activity(in, events, events.first_step, MemoryMoment::first_step, acc);
+}
+
+/// The same for one moment alone.
 template <class Acc>
 void stage_memory(const StageInputs& in, MemoryMoment moment, Acc& acc) {
-  if (moment == MemoryMoment::forward || moment == MemoryMoment::backward)
-    return detail::add_activity(in, moment, moment, acc);
-  if (moment != MemoryMoment::first_step) return detail::add_idle(in, moment, moment, acc);
-  const MemoryMoment part = detail::dearest_of_first_step(in);
-  if (part == MemoryMoment::optimizer_step) return detail::add_idle(in, part, moment, acc);
-  detail::add_activity(in, part, MemoryMoment::first_step, acc);
+  stage_memory(in, StageEvents(in), moment, acc);
 }
 
 /// The moment at which the stage holds the most (ties: the earlier of the enum), and how much.

@@ -20,6 +20,7 @@
 
 #include <algorithm>
 #include <cassert>
+#include <optional>
 
 namespace shardfit::schedule {
 namespace {
@@ -82,53 +83,95 @@ double wrap_wait(const Pipeline& pipe, const Way& way, double own) {
   return pipe.wraps() * std::max(0.0, comes_round - pipe.group() * own);
 }
 
+/// What the stages behind one demand of its turn, for all stages of one direction, first to last. The demands are
+/// straight lines in the pace, so the stage that demands most stays the same until it is passed or the pace changes: it is
+/// looked for a few times, not once a stage.
+class Behind {
+ public:
+  explicit Behind(const Pipeline& pipe) : pipe_(pipe) {}
+
+  /// Moves on to stage `j`, at the pace of the stages up to it.
+  void reach(int j, double pace) {
+    if (j > 0) passed_ += there_and_back(j);
+    if (pace == pace_ && j < turn_.stage && (wrap_.stage < 0 || j < wrap_.stage)) return;
+    pace_ = pace;
+    look(j);
+  }
+  /// The most that a later stage's first backward makes wait: passes at the pace, then the way there and back. Only where
+  /// there is a later stage.
+  double turn() const { return turn_.demand - passed_; }
+  /// The same of the pass that comes back after the first wrap, from its last warm-up pass to its leaving a stage; none if
+  /// no later stage is in its steady state by then.
+  std::optional<double> wrap() const {
+    if (wrap_.stage < 0) return std::nullopt;
+    return wrap_.demand;
+  }
+
+ private:
+  struct Most { double demand = 0; int stage = -1; };
+
+  double alternation(int i) const { return pipe_.pass(Direction::forward, i) + pipe_.pass(Direction::backward, i); }
+  double there_and_back(int i) const { return alternation(i) + 2 * pipe_.hop(); }
+
+  void look(int j) {
+    turn_ = wrap_ = {};
+    const int most_passes = pipe_.chunk_passes() - 1, leaves = (pipe_.wraps() + 1) * pipe_.group();
+    const auto keep = [](Most& most, double demand, int stage) {
+      if (most.stage < 0 || demand > most.demand) most = {demand, stage};
+    };
+    double way = passed_;
+    for (int i = j + 1; i < pipe_.stages(); ++i) {
+      const int warmup = pipe_.warmup(i);
+      way += there_and_back(i);
+      keep(turn_, std::min(warmup, most_passes) * pace_ + way, i);
+      if (leaves >= warmup) keep(wrap_, warmup * pace_ + (leaves - warmup) * alternation(i), i);
+    }
+  }
+
+  const Pipeline& pipe_;
+  double pace_ = -1, passed_ = 0;          ///< passed_: way there and back from the first stage to the one reached
+  Most turn_, wrap_;
+};
+
 /// How long stage `j` waits on its way from its first pass in `way` into its steady state. `pace`: the longest
 /// pass of the stages up to `j`, at which passes come to it.
-double turning_wait(const Pipeline& pipe, const Way& way, int j, double pace) {
+double turning_wait(const Pipeline& pipe, const Way& way, int j, double pace, Behind& behind) {
   const Direction d = way.direction, back = opposite(d);
   const int all = pipe.chunk_passes();
   const double own = pipe.pass(d, j);
   const double wrapped = wrap_wait(pipe, way, own);
   const int own_before_turn = std::min(pipe.warmup(j) + 1, all);
 
-  // The pass that comes back to `j` after the first wrap out of the steady state, and j's own work before it.
-  const int leaves = (pipe.wraps() + 1) * pipe.group(), returns = leaves + pipe.group();
-  const bool has_steady_wrap = pipe.wraps() > 0 && returns < all;
-  const double own_before_return = returns * own + std::max(0, returns - pipe.warmup(j)) * pipe.pass(back, j);
-
-  // Passes that stage i awaits after j's first: those of all wraps (what is late of them is in `wrapped`),
+  // Passes that a stage awaits after j's first: those of all wraps (what is late of them is in `wrapped`),
   // then some more at the pace at which they come. And what j does itself meanwhile.
   const int in_wraps = pipe.wraps() * pipe.group();
-  const auto at_pace = [&](int passes) { return in_wraps * own + (passes - in_wraps) * pace; };
-  const auto awaited = [&](int i) { return at_pace(std::min(pipe.warmup(i), all - 1)); };
+  const double ahead_of_pace = in_wraps * (own - pace);
   const double own_time = (own_before_turn - 1) * own;
 
-  double wait = wrapped + std::max(0.0, awaited(j) - own_time);
-  double there = pipe.hop(), there_and_back = 0;
-  for (int i = j + 1; i < pipe.stages(); ++i) {
-    const double alternation = pipe.pass(d, i) + pipe.pass(back, i);
-    there_and_back += alternation + 2 * pipe.hop();
-    wait = std::max(wait, wrapped + awaited(i) - own_time + there_and_back);
+  double wait = wrapped + std::max(0.0, ahead_of_pace + std::min(pipe.warmup(j), all - 1) * pace - own_time);
+  behind.reach(j, pace);
+  if (j + 1 == pipe.stages()) return wait;
+  wait = std::max(wait, wrapped + ahead_of_pace + behind.turn() - own_time);
 
-    if (has_steady_wrap && leaves >= pipe.warmup(i)) {
-      const double from_i_round_to_j = way.once_round - own - there;
-      const double comes_back = own + at_pace(pipe.warmup(i)) + there + (leaves - pipe.warmup(i)) * alternation +
-                                from_i_round_to_j;
-      wait = std::max(wait, wrapped + comes_back - own_before_return);
-    }
-    there += pipe.pass_and_hop(d, i);
+  // The pass that comes back to `j` after the first wrap out of the steady state, and j's own work before it.
+  const int returns = (pipe.wraps() + 2) * pipe.group();
+  if (pipe.wraps() == 0 || returns >= all) return wait;
+  if (const std::optional<double> late = behind.wrap()) {
+    const double own_before_return = returns * own + std::max(0, returns - pipe.warmup(j)) * pipe.pass(back, j);
+    wait = std::max(wait, wrapped + ahead_of_pace + *late + way.once_round - own_before_return);
   }
   return wait;
 }
 
 double longest_path(const Pipeline& pipe) {
   const Way forward = way_of(pipe, Direction::forward), backward = way_of(pipe, Direction::backward);
+  Behind behind_forward(pipe), behind_backward(pipe);
   double longest = 0, before_forward = 0, before_backward = 0, pace_forward = 0, pace_backward = 0;
   for (int j = 0; j < pipe.stages(); ++j) {
     pace_forward = std::max(pace_forward, pipe.pass(Direction::forward, j));
     pace_backward = std::max(pace_backward, pipe.pass(Direction::backward, j));
-    const double fill = turning_wait(pipe, forward, j, pace_forward);
-    const double drain = turning_wait(pipe, backward, j, pace_backward);
+    const double fill = turning_wait(pipe, forward, j, pace_forward, behind_forward);
+    const double drain = turning_wait(pipe, backward, j, pace_backward, behind_backward);
     const bool turns_once = pipe.warmup(j) == pipe.chunk_passes();
     const double work = pipe.chunk_passes() * (pipe.pass(Direction::forward, j) + pipe.pass(Direction::backward, j));
     longest = std::max(longest, before_forward + before_backward + work +
