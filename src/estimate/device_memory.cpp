@@ -24,7 +24,7 @@ DevicePeak device_peak(const Problem& problem, Evaluation& e, const Layout& layo
   DevicePeak peak;
   for (int stage = 0; stage < layout.pp; ++stage) {
     if (e.work(stage).repeats) continue;   // and fewer live micro-batches
-    const memory::StageInputs in = stage_inputs(problem, e, layout, grid, stage);
+    const memory::StageInputs& in = stage_inputs(problem, e, layout, grid, stage);
     const memory::StageEvents events(in);
     for (std::size_t m = 0; m < kCount<MemoryMoment>; ++m) {
       const Bytes need = device_use<MemoryTotal>(in, events, outside, MemoryMoment(m)).total();
@@ -39,7 +39,7 @@ std::vector<StageMemory> memory_ledgers(const Problem& problem, Evaluation& e, c
   const memory::OutsideInputs& outside = outside_inputs(problem, e, layout, grid);
   std::vector<StageMemory> all;
   for (int stage = 0; stage < layout.pp; ++stage) {
-    const memory::StageInputs in = stage_inputs(problem, e, layout, grid, stage);
+    const memory::StageInputs& in = stage_inputs(problem, e, layout, grid, stage);
     const memory::StageEvents events(in);
     for (std::size_t m = 0; m < kCount<MemoryMoment>; ++m)
       all.push_back({stage, MemoryMoment(m), device_use<MemoryLedger>(in, events, outside, MemoryMoment(m))});
@@ -67,7 +67,7 @@ Verdict verdict(const Job& job, const std::vector<StageMemory>& memory) {
 Bytes host_memory(const Problem& problem, Evaluation& e, const Layout& layout, const GridSizes& grid) {
   Bytes most;
   for (int stage = 0; stage < layout.pp; ++stage) {
-    const memory::StageInputs in = stage_inputs(problem, e, layout, grid, stage);
+    const memory::StageInputs& in = stage_inputs(problem, e, layout, grid, stage);
     Bytes host = in.state.on_host;
     for (const memory::LiveLayers& l : in.layers)
       host += l.profile->offloaded * l.live + l.profile->saved_total() * l.on_host;

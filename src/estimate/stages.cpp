@@ -341,8 +341,8 @@ memory::ParamCounts stage_params(const Problem& problem, const Parts& parts, con
   return sum;
 }
 
-memory::StageInputs stage_inputs(const Problem& problem, Evaluation& e, const Layout& layout, const GridSizes& grid,
-                                 int stage) {
+const memory::StageInputs& stage_inputs(const Problem& problem, Evaluation& e, const Layout& layout,
+                                        const GridSizes& grid, int stage) {
   PlacementConstants::Stage& kept = e.placement().stages[std::size_t(stage)];
   if (!kept.made) set_stage_constants(problem, e, layout, grid, stage, kept.memory), kept.made = true;
   StageConstants& c = kept.memory;
@@ -353,7 +353,7 @@ memory::StageInputs stage_inputs(const Problem& problem, Evaluation& e, const La
   const std::size_t moment = dearest_moment(problem, e, c, live, full);
   set_live_layers(problem, e, layout, stage, c, live, moment);
 
-  memory::StageInputs in = c.inputs;
+  memory::StageInputs& in = c.inputs;
   in.fsdp_moments = &c.fsdp;
   in.layers = e.live_layers;
   if (c.embedding) {

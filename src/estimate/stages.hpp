@@ -35,7 +35,7 @@ struct LiveCounts {
 
 /// What of a stage neither recompute nor graphs change.
 struct StageConstants {
-  memory::StageInputs inputs;              ///< without layers, profiles, graphs and live micro-batches
+  memory::StageInputs inputs;              ///< layers, profiles, graphs and live micro-batches are set for each layout
   memory::FsdpMoments fsdp;
   std::vector<int> order;                  ///< kinds as they come first in the stage's chunks
   std::vector<int> unwinding;              ///< layers of each kind in the chunk that runs backward at the dearest moment
@@ -89,6 +89,7 @@ struct Evaluation {
   std::vector<memory::LiveLayers> live_layers;
   std::vector<const memory::WeightShapes*> shape_lists;
   std::vector<double> forward, backward;   ///< s a stage
+  schedule::StepTimer timer;
   PlacementConstants placements[2];        ///< of eager operations, of those under a graph of the whole iteration
 };
 
@@ -106,8 +107,8 @@ void for_each_part(const Problem& problem, const Parts& parts, const StagePlan& 
 memory::ParamCounts stage_params(const Problem& problem, const Parts& parts, const StagePlan& plan, int stage);
 
 /// The stage's bytes as plain inputs of memory::stage_memory; valid until the next call with the same evaluation.
-memory::StageInputs stage_inputs(const Problem& problem, Evaluation& evaluation, const Layout& layout,
-                                 const GridSizes& grid, int stage);
+const memory::StageInputs& stage_inputs(const Problem& problem, Evaluation& evaluation, const Layout& layout,
+                                        const GridSizes& grid, int stage);
 
 /// What a rank of the layout holds outside torch; valid until the next layout.
 const memory::OutsideInputs& outside_inputs(const Problem& problem, Evaluation& evaluation, const Layout& layout,

@@ -99,8 +99,8 @@ StepAccount step_account(const Problem& problem, Evaluation& e, const Layout& la
       of_slowest = seconds, account.slowest_stage = stage, copy = sums.copy;
   }
   const StageLoad slowest = stage_load(problem, e, layout, account.slowest_stage, of_slowest, copy);
-  const schedule::StepTime step = schedule::step_time(pipeline_shape(layout, grid), e.forward, e.backward,
-                                                      boundary_transfer(problem, e, layout, grid));
+  const schedule::StepTime step = e.timer.time(pipeline_shape(layout, grid), e.forward, e.backward,
+                                               boundary_transfer(problem, e, layout, grid));
   const double m = grid.microbatches;
   TimeLedger& ledger = account.ledger;
   add_pass(ledger, slowest.forward, m, slowest.ep_hidden, slowdown);

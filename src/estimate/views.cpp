@@ -78,7 +78,7 @@ std::vector<TensorRow> tensor_rows(const Problem& problem, Evaluation& e, const 
   std::vector<TensorRow> rows;
   const bool selective = layout.recompute.granularity == RecomputeGranularity::selective;
   for (int stage = 0; stage < layout.pp; ++stage) {
-    const memory::StageInputs in = stage_inputs(problem, e, layout, grid, stage);
+    const memory::StageInputs& in = stage_inputs(problem, e, layout, grid, stage);
     for (int k = 0; k < problem.layers.size(); ++k) {
       const Part& part = e.parts.kind(k);
       for (const memory::LiveLayers& live : in.layers) {

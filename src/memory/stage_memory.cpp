@@ -23,7 +23,7 @@ Bytes saved_with_imbalance(const ActivationProfile& p, double imbalance) {
 }
 
 /// What offload has in flight: fine-grained groups of the dearest kind, or whole layers.
-Bytes in_flight(const StageInputs& in, std::int64_t groups) {
+Bytes moving(const StageInputs& in, std::int64_t groups) {
   Bytes most;
   for (const LiveLayers& l : in.layers) {
     if (l.on_host == 0 && l.profile->offloaded == Bytes(0)) continue;
@@ -44,10 +44,11 @@ void keep_dearer(DearestEvent& best, DearestEvent candidate) {
   if (candidate.compared > best.compared) best = candidate;
 }
 
-DearestEvent forward_event(const StageInputs& in, const StageEvents& events) {
+/// `unwound`: what the micro-batch and chunk that runs backward lets go of.
+DearestEvent forward_event(const StageInputs& in, const FsdpMoments& fsdp, Bytes unwound) {
   DearestEvent best;
   best.compared = Bytes(-1);
-  const Bytes gathered = events.fsdp.at(MemoryMoment::forward).unsharded_weights;
+  const Bytes gathered = fsdp.at(MemoryMoment::forward).unsharded_weights;
   for (const LiveLayers& l : in.layers) {
     DearestEvent running;
     running.transient = l.profile->forward_transient;
@@ -58,7 +59,7 @@ DearestEvent forward_event(const StageInputs& in, const StageEvents& events) {
   if (in.head || in.mtp) {
     DearestEvent loss;
     loss.loss = true;
-    loss.compared = events.fsdp.at(MemoryMoment::forward, true).unsharded_weights;
+    loss.compared = fsdp.at(MemoryMoment::forward, true).unsharded_weights;
     if (in.head)
       loss.compared +=
           in.head->saved_total() + std::max(in.head->forward_transient, in.head->backward_transient);
@@ -69,14 +70,14 @@ DearestEvent forward_event(const StageInputs& in, const StageEvents& events) {
     DearestEvent tower;
     tower.chunk_done = true;
     tower.transient = in.vision->forward_transient;
-    tower.compared = tower.transient + gathered - unwound(in);
+    tower.compared = tower.transient + gathered - unwound;
     keep_dearer(best, tower);
   }
   best.compared = std::max(best.compared, Bytes(0));
   return best;
 }
 
-DearestEvent backward_event(const StageInputs& in) {
+DearestEvent backward_event(const StageInputs& in, Bytes unwound) {
   DearestEvent best;
   best.activity = MemoryMoment::backward;
   for (const LiveLayers& l : in.layers) {
@@ -102,7 +103,7 @@ DearestEvent backward_event(const StageInputs& in) {
       bottom.transient = in.vision->backward_transient;
       bottom.working_set = in.vision->recompute_working_set;
     }
-    bottom.compared = bottom.embedding_gradient + bottom.transient + bottom.working_set - unwound(in);
+    bottom.compared = bottom.embedding_gradient + bottom.transient + bottom.working_set - unwound;
     keep_dearer(best, bottom);
   }
   return best;
@@ -110,8 +111,9 @@ DearestEvent backward_event(const StageInputs& in) {
 
 }  // namespace
 
-StageEvents::StageEvents(const StageInputs& in) {
-  fsdp = in.fsdp_moments ? *in.fsdp_moments : FsdpMoments(in.fsdp);
+StageEvents::StageEvents(const StageInputs& in)
+    : own_fsdp(in.fsdp_moments ? std::nullopt : std::optional(FsdpMoments(in.fsdp))),
+      fsdp(in.fsdp_moments ? *in.fsdp_moments : *own_fsdp) {
   for (const LiveLayers& l : in.layers) {
     const Bytes saved = l.profile->saved_total();
     live += saved * (l.live - l.on_host);
@@ -124,15 +126,16 @@ StageEvents::StageEvents(const StageInputs& in) {
   if (in.mtp) loss += in.mtp->saved_total() * in.mtp_depths, loss_routed = in.mtp->routed * in.mtp_depths;
   if (in.head) loss += in.head->saved_total();
 
-  first_forward = forward = forward_event(in, *this);
-  first_backward = backward = backward_event(in);
-  forward.in_flight = backward.in_flight = in_flight(in, kGroupsInFlight);
-  first_forward.in_flight = first_backward.in_flight = in_flight(in, kGroupsInFirstStep);
+  const Bytes leaves = in.embedding || in.vision ? unwound(in) : Bytes(0);
+  forward = forward_event(in, fsdp, leaves);
+  backward = backward_event(in, leaves);
+  in_flight = moving(in, kGroupsInFlight);
+  in_flight_first = moving(in, kGroupsInFirstStep);
 
   if (in.graphs.impl == CudaGraphImpl::full_iteration) {
     MemoryTotal f, b;
-    detail::add_event(in, *this, forward, f);
-    detail::add_event(in, *this, backward, b);
+    detail::add_event(in, *this, forward, in_flight, f);
+    detail::add_event(in, *this, backward, in_flight, b);
     eager = std::max(f.allocated(), b.allocated());
   }
   MemoryTotal f, b, optimizer;

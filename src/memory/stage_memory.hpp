@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <optional>
 #include <span>
 
 #include "memory/fsdp.hpp"
@@ -65,7 +66,6 @@ struct DearestEvent {
   Bytes transient, routed_transient;      ///< of the running operation
   Bytes working_set, routed_working_set;  ///< tensors that recompute made again
   Bytes embedding_gradient;
-  Bytes in_flight;  ///< offloaded tensors on their way
   Bytes compared;   ///< the sum that made it the dearest
 };
 
@@ -73,10 +73,14 @@ struct DearestEvent {
 /// layers. Good as long as `in` is.
 struct StageEvents {
   explicit StageEvents(const StageInputs& in);
+  StageEvents(const StageEvents&) = delete;
+  StageEvents& operator=(const StageEvents&) = delete;
 
-  DearestEvent forward, backward;            ///< in the steady state
-  DearestEvent first_forward, first_backward;  ///< offload moves out everything at once, so that less is in flight
-  FsdpMoments fsdp;
+  std::optional<FsdpMoments> own_fsdp;       ///< where `in` brings none
+  const FsdpMoments& fsdp;
+  DearestEvent forward, backward;
+  Bytes in_flight;                           ///< offloaded tensors on their way
+  Bytes in_flight_first;  ///< in the first step: offload then moves out everything at once, so that less is in flight
   Bytes live, live_routed;                   ///< saved by the live layers that are on the device
   Bytes unwinding, unwinding_routed;         ///< of these, the micro-batch and chunk that runs backward
   Bytes bottom;                              ///< saved by embedding and vision tower
@@ -84,11 +88,6 @@ struct StageEvents {
   Bytes eager;                               ///< eager_activations
   /// The dearest part of the first step: forward, backward or the optimizer's.
   MemoryMoment first_step = MemoryMoment::forward;
-
-  const DearestEvent& event(MemoryMoment activity, bool in_first_step) const {
-    if (activity == MemoryMoment::forward) return in_first_step ? first_forward : forward;
-    return in_first_step ? first_backward : backward;
-  }
 };
 
 /// What a full-iteration graph captures: the dearer of forward and backward, above the static part. 0 without
@@ -129,7 +128,7 @@ inline void add_all_saved(const StageInputs&, const StageEvents& events, const D
 }
 
 template <class Acc>
-void add_event(const StageInputs& in, const StageEvents& events, const DearestEvent& event, Acc& acc) {
+void add_event(const StageInputs& in, const StageEvents& events, const DearestEvent& event, Bytes in_flight, Acc& acc) {
   add_all_saved(in, events, event, acc);
   if (event.loss && in.head)
     acc.add(MemoryTerm::logits, std::max(in.head->forward_transient, in.head->backward_transient));
@@ -138,7 +137,7 @@ void add_event(const StageInputs& in, const StageEvents& events, const DearestEv
   if (event.loss) routed += events.loss_routed;
   const bool forward = event.activity == MemoryMoment::forward;
   acc.add(forward ? MemoryTerm::forward_buffers : MemoryTerm::backward_buffers,
-          event.transient + event.in_flight);
+          event.transient + in_flight);
   acc.add(MemoryTerm::recompute_working_set, event.working_set);
   acc.add(MemoryTerm::embedding_gradient, event.embedding_gradient);
   acc.add(MemoryTerm::routing_imbalance, imbalance_bytes(routed, in.imbalance));
@@ -151,12 +150,12 @@ void add_event(const StageInputs& in, const StageEvents& events, const DearestEv
 /// The stage in its forward or backward; `step` says which state exists: first_step, or the activity itself.
 template <class Acc>
 void add_activity(const StageInputs& in, const StageEvents& events, MemoryMoment activity, MemoryMoment step, Acc& acc) {
-  const DearestEvent& event = events.event(activity, step == MemoryMoment::first_step);
+  const DearestEvent& event = activity == MemoryMoment::forward ? events.forward : events.backward;
   add_static(in.state, step, acc);
   add_small_terms(in.small, step, acc);
   acc.add(MemoryTerm::graph_pool, graph_pool_bytes(in.graphs, step, events.eager));
   add_fsdp(events.fsdp, activity, event.loss, acc);
-  add_event(in, events, event, acc);
+  add_event(in, events, event, step == MemoryMoment::first_step ? events.in_flight_first : events.in_flight, acc);
 }
 
 /// The stage between its steps, after the build, or while the optimizer runs; `step` as above.

@@ -20,172 +20,150 @@
 
 #include <algorithm>
 #include <cassert>
-#include <optional>
 
 namespace shardfit::schedule {
 namespace {
 
-enum class Direction { forward, backward };
+/// Two times side by side: as if transfers between stages took none, and with them. The machine adds both at once.
+using Both = double __attribute__((vector_size(2 * sizeof(double))));
 
-constexpr Direction opposite(Direction d) {
-  return d == Direction::forward ? Direction::backward : Direction::forward;
-}
-
-/// The sizes and times that paths are made of.
-class Pipeline {
- public:
-  Pipeline(const PipelineShape& shape, std::span<const double> forward, std::span<const double> backward, double p2p)
-      : shape_(shape), forward_(forward), backward_(backward), p2p_(p2p), per_chunk_(1.0 / shape.vpp) {}
-
-  int stages() const { return shape_.pp; }
-  int chunk_passes() const { return shape_.microbatches * shape_.vpp; }
-  int warmup(int stage) const { return warmup_microbatches(shape_, stage); }
-  int group() const { return shape_.group; }
-  int wraps() const { return shape_.vpp - 1; }
-
-  /// One chunk's pass; without interleaving the sender stays until its tensor has gone.
-  double pass(Direction d, int stage) const {
-    const bool forward = d == Direction::forward;
-    const double time = (forward ? forward_ : backward_)[std::size_t(stage)] * per_chunk_;
-    const bool sends = forward ? stage + 1 < shape_.pp : stage > 0;
-    return time + (shape_.vpp == 1 && sends ? p2p_ : 0);
-  }
-  /// What a tensor needs beyond the sender's pass to reach a neighbour.
-  double hop() const { return shape_.vpp == 1 ? 0 : p2p_; }
-  double pass_and_hop(Direction d, int stage) const { return pass(d, stage) + hop(); }
-
- private:
-  const PipelineShape& shape_;
-  std::span<const double> forward_, backward_;
-  double p2p_, per_chunk_;
-};
-
-/// One direction of a pipeline with the sums over its stages that every path needs.
-struct Way {
-  Direction direction;
-  double once_round = 0;      ///< a pass and a hop on each stage
-  double slowest = 0;         ///< the longest pass
-};
-
-Way way_of(const Pipeline& pipe, Direction direction) {
-  Way way{direction};
-  for (int i = 0; i < pipe.stages(); ++i) {
-    way.once_round += pipe.pass_and_hop(direction, i);
-    way.slowest = std::max(way.slowest, pipe.pass(direction, i));
-  }
-  return way;
-}
-
-/// Stage `j` waits this much in all warm-up wraps: a group comes round from the last stage, or past the
-/// slowest stage, later than `j` is done with the group before.
-double wrap_wait(const Pipeline& pipe, const Way& way, double own) {
-  const double comes_round = std::max(way.once_round, pipe.group() * way.slowest);
-  return pipe.wraps() * std::max(0.0, comes_round - pipe.group() * own);
-}
-
-/// What the stages behind one demand of its turn, for all stages of one direction, first to last. The demands are
-/// straight lines in the pace, so the stage that demands most stays the same until it is passed or the pace changes: it is
-/// looked for a few times, not once a stage.
-class Behind {
- public:
-  explicit Behind(const Pipeline& pipe) : pipe_(pipe) {}
-
-  /// Moves on to stage `j`, at the pace of the stages up to it.
-  void reach(int j, double pace) {
-    if (j > 0) passed_ += there_and_back(j);
-    if (pace == pace_ && j < turn_.stage && (wrap_.stage < 0 || j < wrap_.stage)) return;
-    pace_ = pace;
-    look(j);
-  }
-  /// The most that a later stage's first backward makes wait: passes at the pace, then the way there and back. Only where
-  /// there is a later stage.
-  double turn() const { return turn_.demand - passed_; }
-  /// The same of the pass that comes back after the first wrap, from its last warm-up pass to its leaving a stage; none if
-  /// no later stage is in its steady state by then.
-  std::optional<double> wrap() const {
-    if (wrap_.stage < 0) return std::nullopt;
-    return wrap_.demand;
-  }
-
- private:
-  struct Most { double demand = 0; int stage = -1; };
-
-  double alternation(int i) const { return pipe_.pass(Direction::forward, i) + pipe_.pass(Direction::backward, i); }
-  double there_and_back(int i) const { return alternation(i) + 2 * pipe_.hop(); }
-
-  void look(int j) {
-    turn_ = wrap_ = {};
-    const int most_passes = pipe_.chunk_passes() - 1, leaves = (pipe_.wraps() + 1) * pipe_.group();
-    const auto keep = [](Most& most, double demand, int stage) {
-      if (most.stage < 0 || demand > most.demand) most = {demand, stage};
-    };
-    double way = passed_;
-    for (int i = j + 1; i < pipe_.stages(); ++i) {
-      const int warmup = pipe_.warmup(i);
-      way += there_and_back(i);
-      keep(turn_, std::min(warmup, most_passes) * pace_ + way, i);
-      if (leaves >= warmup) keep(wrap_, warmup * pace_ + (leaves - warmup) * alternation(i), i);
-    }
-  }
-
-  const Pipeline& pipe_;
-  double pace_ = -1, passed_ = 0;          ///< passed_: way there and back from the first stage to the one reached
-  Most turn_, wrap_;
-};
-
-/// How long stage `j` waits on its way from its first pass in `way` into its steady state. `pace`: the longest
-/// pass of the stages up to `j`, at which passes come to it.
-double turning_wait(const Pipeline& pipe, const Way& way, int j, double pace, Behind& behind) {
-  const Direction d = way.direction, back = opposite(d);
-  const int all = pipe.chunk_passes();
-  const double own = pipe.pass(d, j);
-  const double wrapped = wrap_wait(pipe, way, own);
-  const int own_before_turn = std::min(pipe.warmup(j) + 1, all);
-
-  // Passes that a stage awaits after j's first: those of all wraps (what is late of them is in `wrapped`),
-  // then some more at the pace at which they come. And what j does itself meanwhile.
-  const int in_wraps = pipe.wraps() * pipe.group();
-  const double ahead_of_pace = in_wraps * (own - pace);
-  const double own_time = (own_before_turn - 1) * own;
-
-  double wait = wrapped + std::max(0.0, ahead_of_pace + std::min(pipe.warmup(j), all - 1) * pace - own_time);
-  behind.reach(j, pace);
-  if (j + 1 == pipe.stages()) return wait;
-  wait = std::max(wait, wrapped + ahead_of_pace + behind.turn() - own_time);
-
-  // The pass that comes back to `j` after the first wrap out of the steady state, and j's own work before it.
-  const int returns = (pipe.wraps() + 2) * pipe.group();
-  if (pipe.wraps() == 0 || returns >= all) return wait;
-  if (const std::optional<double> late = behind.wrap()) {
-    const double own_before_return = returns * own + std::max(0, returns - pipe.warmup(j)) * pipe.pass(back, j);
-    wait = std::max(wait, wrapped + ahead_of_pace + *late + way.once_round - own_before_return);
-  }
-  return wait;
-}
-
-double longest_path(const Pipeline& pipe) {
-  const Way forward = way_of(pipe, Direction::forward), backward = way_of(pipe, Direction::backward);
-  Behind behind_forward(pipe), behind_backward(pipe);
-  double longest = 0, before_forward = 0, before_backward = 0, pace_forward = 0, pace_backward = 0;
-  for (int j = 0; j < pipe.stages(); ++j) {
-    pace_forward = std::max(pace_forward, pipe.pass(Direction::forward, j));
-    pace_backward = std::max(pace_backward, pipe.pass(Direction::backward, j));
-    const double fill = turning_wait(pipe, forward, j, pace_forward, behind_forward);
-    const double drain = turning_wait(pipe, backward, j, pace_backward, behind_backward);
-    const bool turns_once = pipe.warmup(j) == pipe.chunk_passes();
-    const double work = pipe.chunk_passes() * (pipe.pass(Direction::forward, j) + pipe.pass(Direction::backward, j));
-    longest = std::max(longest, before_forward + before_backward + work +
-                                    (turns_once ? std::max(fill, drain) : fill + drain));
-    before_forward += pipe.pass_and_hop(Direction::forward, j);
-    before_backward += pipe.pass_and_hop(Direction::backward, j);
-  }
-  return longest;
-}
+constexpr Both both(double x) { return Both{x, x}; }
+inline Both longer(Both a, Both b) { return a > b ? a : b; }
+inline bool same(Both a, Both b) { return a[0] == b[0] && a[1] == b[1]; }
 
 }  // namespace
 
-StepTime step_time(const PipelineShape& shape, std::span<const double> forward, std::span<const double> backward,
-                   double p2p_each_way) {
+/// The sizes and times that paths are made of, and room for what is known of each stage.
+struct StepTimer::Paths {
+  /// One direction of a pipeline.
+  struct Way {
+    std::vector<Both> pass;        ///< of one chunk; without interleaving the sender stays until its tensor has gone
+    std::vector<Both> wait;        ///< see set_waits
+    Both once_round{};             ///< a pass and a hop on each stage
+    Both slowest{};                ///< the longest pass
+  };
+  Way forward, backward;
+  std::vector<int> warmup;         ///< forwards of a stage before its first backward
+  std::vector<Both> pace;          ///< the longest pass of the stages up to one, at which passes come to it
+  std::vector<Both> alternation;   ///< a forward and a backward
+  std::vector<Both> way;           ///< there and back from the first stage to one
+  Both hop{};                      ///< what a tensor needs beyond the sender's pass to reach a neighbour
+  PipelineShape shape{0, 0, 0, 0, false};
+
+  int stages() const { return shape.pp; }
+  int chunk_passes() const { return shape.microbatches * shape.vpp; }
+  int wraps() const { return shape.vpp - 1; }
+
+  void take(const PipelineShape& s);
+  void take(std::span<const double> f, std::span<const double> b, double p2p);
+  void set_waits(Way& to, const Way& back);
+  Both longest() const;
+
+ private:
+  Both demand(int i, Both at_pace) const;
+  Both demand_of_wrap(int i, Both at_pace) const;
+};
+
+void StepTimer::Paths::take(const PipelineShape& s) {
+  if (s.pp == shape.pp && s.vpp == shape.vpp && s.microbatches == shape.microbatches && s.group == shape.group &&
+      s.expert_overlap == shape.expert_overlap)
+    return;
+  shape = s;
+  const std::size_t n = std::size_t(s.pp);
+  warmup.resize(n);
+  for (int i = 0; i < s.pp; ++i) warmup[std::size_t(i)] = warmup_microbatches(s, i);
+  for (std::vector<Both>* v : {&forward.pass, &forward.wait, &backward.pass, &backward.wait, &pace, &alternation, &way})
+    v->resize(n);
+}
+
+void StepTimer::Paths::take(std::span<const double> f, std::span<const double> b, double p2p) {
+  const bool interleaved = shape.vpp > 1;
+  const double per_chunk = 1.0 / shape.vpp;
+  const Both transfer{0, interleaved ? 0 : p2p};
+  hop = Both{0, interleaved ? p2p : 0};
+  Both passed{};
+  forward.once_round = forward.slowest = backward.once_round = backward.slowest = Both{};
+  for (int i = 0; i < stages(); ++i) {
+    const std::size_t at = std::size_t(i);
+    forward.pass[at] = both(f[at] * per_chunk) + (i + 1 < stages() ? transfer : Both{});
+    backward.pass[at] = both(b[at] * per_chunk) + (i > 0 ? transfer : Both{});
+    for (Way* d : {&forward, &backward}) {
+      d->once_round += d->pass[at] + hop;
+      d->slowest = longer(d->slowest, d->pass[at]);
+    }
+    alternation[at] = forward.pass[at] + backward.pass[at];
+    if (i > 0) passed += alternation[at] + hop + hop;
+    way[at] = passed;
+  }
+}
+
+/// What stage i's first backward makes an earlier stage wait: passes at the pace, then the way there and back.
+Both StepTimer::Paths::demand(int i, Both at_pace) const {
+  return double(std::min(warmup[std::size_t(i)], chunk_passes() - 1)) * at_pace + way[std::size_t(i)];
+}
+
+/// The same of the pass that comes back after the first wrap out of the steady state: i's warm-up at the pace, then its
+/// alternation until that pass leaves it.
+Both StepTimer::Paths::demand_of_wrap(int i, Both at_pace) const {
+  const int first = warmup[std::size_t(i)], leaves = shape.vpp * shape.group;
+  if (leaves < first) return Both{};       // not in its steady state by then
+  return double(first) * at_pace + double(leaves - first) * alternation[std::size_t(i)];
+}
+
+/// How long each stage waits on its way from its first pass in `to` into its steady state. Goes from the last stage to the
+/// first: what the stages behind one demand at most is known of its successor, if both have the same pace.
+void StepTimer::Paths::set_waits(Way& to, const Way& back) {
+  const int all = chunk_passes(), group = shape.group, in_wraps = wraps() * group;
+  const int returns = (wraps() + 2) * group;
+  const bool steady_wrap = wraps() > 0 && returns < all;
+  Both longest_yet{};
+  for (std::size_t i = 0; i < pace.size(); ++i) pace[i] = longest_yet = longer(longest_yet, to.pass[i]);
+
+  // A group comes round from the last stage, or past the slowest stage, later than a stage is done with the group before.
+  const Both comes_round = longer(to.once_round, double(group) * to.slowest);
+  Both turn{}, wrap{};
+  for (int j = stages() - 1; j >= 0; --j) {
+    const std::size_t at = std::size_t(j);
+    const Both own = to.pass[at], here = pace[at];
+    if (j + 1 < stages()) {
+      const bool known = same(here, pace[at + 1]);
+      if (!known) turn = wrap = Both{};
+      for (int i = j + 1; i < (known ? j + 2 : stages()); ++i) {
+        turn = longer(turn, demand(i, here));
+        if (steady_wrap) wrap = longer(wrap, demand_of_wrap(i, here));
+      }
+    }
+    const Both wrapped = double(wraps()) * longer(Both{}, comes_round - double(group) * own);
+    // Passes that a stage awaits after j's first: those of all wraps (what is late of them is in `wrapped`), then some more
+    // at the pace at which they come. And what j does itself meanwhile.
+    const Both ahead_of_pace = double(in_wraps) * (own - here);
+    const Both own_time = double(std::min(warmup[at] + 1, all) - 1) * own;
+    Both wait = longer(Both{}, ahead_of_pace + double(std::min(warmup[at], all - 1)) * here - own_time);
+    if (j + 1 < stages()) {
+      wait = longer(wait, ahead_of_pace + turn - way[at] - own_time);
+      const Both before_return = double(returns) * own + double(std::max(0, returns - warmup[at])) * back.pass[at];
+      if (steady_wrap && wrap[0] > 0) wait = longer(wait, ahead_of_pace + wrap + to.once_round - before_return);
+    }
+    to.wait[at] = wrapped + wait;
+  }
+}
+
+Both StepTimer::Paths::longest() const {
+  Both most{}, before{};
+  for (std::size_t j = 0; j < pace.size(); ++j) {
+    const bool turns_once = warmup[j] == chunk_passes();
+    const Both waits = turns_once ? longer(forward.wait[j], backward.wait[j]) : forward.wait[j] + backward.wait[j];
+    most = longer(most, before + double(chunk_passes()) * alternation[j] + waits);
+    before += alternation[j] + hop + hop;
+  }
+  return most;
+}
+
+StepTimer::StepTimer() : paths_(std::make_unique<Paths>()) {}
+StepTimer::~StepTimer() = default;
+
+StepTime StepTimer::time(const PipelineShape& shape, std::span<const double> forward, std::span<const double> backward,
+                         double p2p_each_way) {
   assert(int(forward.size()) == shape.pp && int(backward.size()) == shape.pp);
   StepTime t;
   for (int i = 0; i < shape.pp; ++i) {
@@ -193,10 +171,20 @@ StepTime step_time(const PipelineShape& shape, std::span<const double> forward, 
     if (stage > t.busy) t.busy = stage, t.slowest = i;
   }
   if (shape.pp == 1) return t;
-  const double without = longest_path(Pipeline(shape, forward, backward, 0));
-  t.bubble = std::max(0.0, without - t.busy);
-  if (p2p_each_way > 0) t.p2p = longest_path(Pipeline(shape, forward, backward, p2p_each_way)) - without;
+  Paths& paths = *paths_;
+  paths.take(shape);
+  paths.take(forward, backward, p2p_each_way);
+  paths.set_waits(paths.forward, paths.backward);
+  paths.set_waits(paths.backward, paths.forward);
+  const Both longest = paths.longest();
+  t.bubble = std::max(0.0, longest[0] - t.busy);
+  if (p2p_each_way > 0) t.p2p = longest[1] - longest[0];
   return t;
+}
+
+StepTime step_time(const PipelineShape& shape, std::span<const double> forward, std::span<const double> backward,
+                   double p2p_each_way) {
+  return StepTimer().time(shape, forward, backward, p2p_each_way);
 }
 
 double combined_1f1b_pairs(const PipelineShape& shape, int stage) {

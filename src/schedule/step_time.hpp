@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <memory>
 #include <span>
 
 #include "schedule/live_chunks.hpp"
@@ -23,6 +24,19 @@ struct StepTime {
 /// interleaved it runs beside compute.
 StepTime step_time(const PipelineShape& shape, std::span<const double> forward, std::span<const double> backward,
                    double p2p_each_way);
+
+/// The same with room that is kept from one call to the next: no allocation once it has grown. One thread's.
+class StepTimer {
+ public:
+  StepTimer();
+  ~StepTimer();
+  StepTime time(const PipelineShape& shape, std::span<const double> forward, std::span<const double> backward,
+                double p2p_each_way);
+
+ private:
+  struct Paths;
+  std::unique_ptr<Paths> paths_;
+};
 
 /// Share of a stage's chunk passes that combined 1F1B pairs: a forward with another micro-batch's backward.
 /// Warm-up and cool-down passes have no partner, so their expert traffic stays exposed. 0 without expert
