@@ -3,19 +3,20 @@
 
 #include <CLI/CLI.hpp>
 
-#include "io/load.hpp"
+#include "cli/job_flags.hpp"
 
 namespace shardfit::cli {
 
 void add_one_layout_flags(CLI::App& command, OneLayoutFlags& flags) {
   command.add_option("scenario", flags.scenario, "Scenario file, or the name of one that ships")->required()->type_name("FILE");
   add_output_flags(command, flags.output);
+  add_job_flags(command, flags.job, false);
   add_layout_flags(command, flags.choice, true);
 }
 
 OneLayout load_one_layout(const OneLayoutFlags& flags, const std::string& command) {
   OneLayout one;
-  one.scenario = io::load_scenario(flags.scenario);
+  one.scenario = io::first_job(io::load_study(flags.scenario, flags.job));
   ChosenLayout chosen = choose_layout(one.scenario, flags.choice, command, flags.scenario);
   one.layout = std::move(chosen.layout);
   if (!chosen.assumed.empty()) one.scenario.assumptions.push_back(std::move(chosen.assumed));

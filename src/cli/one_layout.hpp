@@ -5,6 +5,7 @@
 
 #include "cli/layout_flags.hpp"
 #include "cli/output.hpp"
+#include "io/load_study.hpp"
 #include "shardfit/report/views.hpp"
 
 namespace shardfit::cli {
@@ -12,6 +13,7 @@ namespace shardfit::cli {
 /// The flags of a command that looks at one layout.
 struct OneLayoutFlags {
   std::string scenario;
+  io::JobChoice job;
   LayoutChoice choice;
   OutputFlags output;
 };

@@ -58,14 +58,28 @@ Quick Estimator::quick(const Layout& layout, Workspace& workspace) const {
 }
 
 std::optional<Quick> Estimator::quick_if_fits(const Layout& layout, Workspace& workspace) const {
+  return quick_if_within(usable_memory(), layout, workspace);
+}
+
+Bytes Estimator::usable_memory() const { return estimate::usable_memory(problem_->job); }
+
+Bytes Estimator::host_memory(const Layout& layout, Workspace& workspace) const {
+  if (layout.offload == Offload{}) return Bytes(0);
+  if (!workspace.data->evaluation) workspace.data->evaluation.emplace(*problem_);
+  estimate::Evaluation& e = *workspace.data->evaluation;
+  const GridSizes grid = grid_sizes(layout, problem_->job.gpus, problem_->job.training.global_batch_size);
+  if (!e.prepare(*problem_, layout, grid)) return Bytes(0);
+  return estimate::host_memory(*problem_, e, layout, grid);
+}
+
+std::optional<Quick> Estimator::quick_if_within(Bytes limit, const Layout& layout, Workspace& workspace) const {
   if (!workspace.data->evaluation) workspace.data->evaluation.emplace(*problem_);
   estimate::Evaluation& e = *workspace.data->evaluation;
   const GridSizes grid = grid_sizes(layout, problem_->job.gpus, problem_->job.training.global_batch_size);
   Quick quick;
   if (!e.prepare(*problem_, layout, grid)) return std::nullopt;
-  const Bytes usable = estimate::usable_memory(problem_->job);
-  set_memory(*problem_, estimate::device_peak(*problem_, e, layout, grid, usable), quick);
-  if (!quick.fits) return std::nullopt;
+  set_memory(*problem_, estimate::device_peak(*problem_, e, layout, grid, limit), quick);
+  if (quick.peak > limit) return std::nullopt;
   set_time(*problem_, e, layout, grid, quick);
   return quick;
 }

@@ -16,8 +16,6 @@
 namespace shardfit::io {
 namespace {
 
-constexpr int kMostGpus = 1'000'000;  ///< ten times the largest cluster
-
 /// Keys of a run that describe it and compute nothing.
 constexpr const char* kDescriptive[] = {
     "id",         "name",       "description",      "source",   "date",  "release",
@@ -147,25 +145,8 @@ Scenario read_run(const Value& value, const RunRules& rules) {
                       s.job.training.global_batch_size, batch));
       s.job.training.global_batch_size = batch;
     }
-  s.space = read_search(search, s.job, s.base);
+  s.space = read_search(search, s.job, s.base, std::max(s.job.gpus, rules.largest_gpus));
   o.done();
-  return s;
-}
-
-Scenario parse_scenario(const std::string& text, const std::string& file) {
-  const Json json = parse_json(text, file);
-  Scenario s = read_run(Value(json, {file, ""}), {});
-  if (s.name.empty()) s.name = file;
-  return s;
-}
-
-Scenario load_scenario(const std::string& path) {
-  const std::string file = path.find('/') == std::string::npos && !path.ends_with(".json")
-                               ? find_data("scenarios", path, {"", "scenario"})
-                               : path;
-  const Json json = parse_json_file(file);
-  Scenario s = read_run(Value(json, {file, ""}), {});
-  if (s.name.empty()) s.name = file;
   return s;
 }
 

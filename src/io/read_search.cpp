@@ -100,18 +100,18 @@ SearchSpace fixed_space(const Layout& l) {
   return s;
 }
 
-void read_sizes(Object& o, const Job& job, SearchSpace& s) {
+void read_sizes(Object& o, const Job& job, int gpus, SearchSpace& s) {
   const auto axis = [&](const char* key, std::vector<int>& values, int most, auto all) {
     if (const auto v = o.find(key)) values = is_all(*v) ? all() : read_ints(*v, most);
   };
-  axis("tp", s.tp, job.gpus, [&] { return all_tp(job); });
-  axis("cp", s.cp, job.gpus, [&] { return all_cp(job); });
-  axis("pp", s.pp, job.gpus, [&] { return all_pp(job); });
+  axis("tp", s.tp, gpus, [&] { return all_tp(job); });
+  axis("cp", s.cp, gpus, [&] { return all_cp(job); });
+  axis("pp", s.pp, gpus, [&] { return all_pp(job); });
   axis("vpp", s.vpp, 1000, [&] { return all_vpp(job, s.pp); });
-  axis("ep", s.ep, job.gpus, [&] { return all_ep(job); });
-  axis("etp", s.etp, job.gpus, [&] { return all_etp(job); });
+  axis("ep", s.ep, gpus, [&] { return all_ep(job); });
+  axis("etp", s.etp, gpus, [&] { return all_etp(job); });
   axis("micro_batch_size", s.micro_batch_size, 1 << 20, [&] { return all_micro_batch_sizes(job); });
-  axis("optimizer_instances", s.optimizer_instances, job.gpus, [&] { return all_optimizer_instances(job); });
+  axis("optimizer_instances", s.optimizer_instances, gpus, [&] { return all_optimizer_instances(job); });
 }
 
 void read_choices(Object& o, const Job& job, SearchSpace& s) {
@@ -148,11 +148,11 @@ std::set<std::string> searched_fields(const std::optional<Value>& search) {
   return fields;
 }
 
-SearchSpace read_search(const std::optional<Value>& search, const Job& job, const Layout& base) {
+SearchSpace read_search(const std::optional<Value>& search, const Job& job, const Layout& base, int largest) {
   SearchSpace s = fixed_space(base);
   if (!search) return s;
   Object o(*search);
-  read_sizes(o, job, s);
+  read_sizes(o, job, largest, s);
   read_choices(o, job, s);
   o.done();
   return s;

@@ -15,6 +15,7 @@ std::set<std::string> searched_fields(const std::optional<Value>& search);
 
 /// The space around a layout: every axis at the layout's own value, but for those of the search block. An
 /// axis is one value, a list, {"from": 1, "to": 8} (doubling) or {"from": 1, "to": 8, "step": 1}, or "all".
-SearchSpace read_search(const std::optional<Value>& search, const Job& job, const Layout& base);
+/// `largest`: what a size may be; at least the job's GPUs.
+SearchSpace read_search(const std::optional<Value>& search, const Job& job, const Layout& base, int largest);
 
 }  // namespace shardfit::io

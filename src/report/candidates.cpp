@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "report/candidates.hpp"
 
+#include <algorithm>
 #include <array>
 #include <ostream>
 
@@ -12,57 +13,127 @@ namespace shardfit {
 namespace report {
 namespace {
 
-/// One figure of a candidate; the same rule as for LayoutField.
-struct FigureField {
-  Column column;
-  Cell (*read)(const Quick&);
+/// What a cell of a candidate is read from.
+struct Source {
+  const Candidate& candidate;
+  const Judged* judged;           ///< null: nobody took a second look
+  const Job& job;
+  Bytes usable;
+  const Layout& layout;
+  const Measure& measure;
+  Estimator::Workspace& workspace;
+
+  /// A metric's cell; empty where the goals give no figure for it.
+  Cell metric(Metric m, double per_unit = 1) const {
+    const double v = measure.value(m, layout, candidate.quick, workspace);
+    return v < 0 ? Cell() : Cell(v / per_unit);
+  }
 };
 
-const std::array<FigureField, 7>& figure_fields() {
-  static const std::array<FigureField, 7> fields = {{
-      {{"tokens_per_s_per_gpu", "tokens/s/GPU", ColumnKind::number, 1}, [](const Quick& q) { return Cell(q.tokens_per_s_per_gpu); }},
-      {{"step_time", "step", ColumnKind::seconds}, [](const Quick& q) { return Cell(Seconds(q.step_time_s)); }},
-      {{"peak_memory", "peak", ColumnKind::bytes}, [](const Quick& q) { return Cell(q.peak); }},
-      {{"fits", "fits", ColumnKind::flag, 0, Shown::data_only}, [](const Quick& q) { return Cell(q.fits); }},
-      {{"peak_stage", "stage", ColumnKind::count, 0, Shown::data_only}, [](const Quick& q) { return count_cell(q.peak_stage); }},
-      {{"peak_moment", "moment", ColumnKind::text, 0, Shown::data_only}, [](const Quick& q) { return text_cell(name_of(q.peak_moment)); }},
-      {{"bottleneck", "most time in", ColumnKind::text}, [](const Quick& q) { return text_cell(name_of(q.bottleneck)); }},
+/// One figure of a candidate; the same rule as for LayoutField. `metric`: the one that it prints for, if asked.
+struct FigureField {
+  Column column;
+  Cell (*read)(const Source&);
+  Metric metric = Metric::count;
+};
+
+using S = const Source&;
+constexpr Shown kData = Shown::data_only;
+
+const std::array<FigureField, 19>& figure_fields() {
+  static const std::array<FigureField, 19> fields = {{
+      {{"tokens_per_s_per_gpu", "tokens/s/GPU", ColumnKind::number, 1}, [](S s) { return Cell(s.candidate.quick.tokens_per_s_per_gpu); }},
+      {{"step_time", "step", ColumnKind::seconds}, [](S s) { return Cell(Seconds(s.candidate.quick.step_time_s)); }},
+      {{"useful_tokens_per_s", "useful tokens/s", ColumnKind::number, 0, kData},
+       [](S s) { return s.metric(Metric::useful_tokens_per_s); }, Metric::useful_tokens_per_s},
+      {{"train_time_h", "train h", ColumnKind::number, 1, kData}, [](S s) { return s.metric(Metric::train_time, 3600); }, Metric::train_time},
+      {{"cost_usd", "USD", ColumnKind::number, 0, kData}, [](S s) { return s.metric(Metric::cost); }, Metric::cost},
+      {{"energy_kwh", "kWh", ColumnKind::number, 0, kData}, [](S s) { return s.metric(Metric::energy); }, Metric::energy},
+      {{"peak_memory", "peak", ColumnKind::bytes}, [](S s) { return Cell(s.candidate.quick.peak); }},
+      {{"margin", "margin", ColumnKind::bytes, 0, kData}, [](S s) { return Cell(s.usable - s.candidate.quick.peak); }},
+      {{"host_memory", "host", ColumnKind::bytes, 0, kData},
+       [](S s) { return Cell(s.measure.host_memory(s.layout, s.workspace)); }, Metric::host_memory},
+      {{"fits", "fits", ColumnKind::flag, 0, kData}, [](S s) { return Cell(s.candidate.quick.fits); }},
+      {{"peak_stage", "stage", ColumnKind::count, 0, kData}, [](S s) { return count_cell(s.candidate.quick.peak_stage); }},
+      {{"peak_moment", "moment", ColumnKind::text, 0, kData}, [](S s) { return text_cell(name_of(s.candidate.quick.peak_moment)); }},
+      {{"binding_term", "largest in it", ColumnKind::text, 0, kData},
+       [](S s) { return s.judged ? text_cell(name_of(s.judged->binding)) : Cell(); }},
+      {{"bottleneck", "most time in", ColumnKind::text}, [](S s) { return text_cell(name_of(s.candidate.quick.bottleneck)); }},
+      {{"p_oom", "OOM", ColumnKind::ratio, 0}, [](S s) { return s.judged ? Cell(s.judged->p_oom) : Cell(); }},
+      {{"changes", "changes", ColumnKind::count, 0, kData},
+       [](S s) {
+         const Cell n = s.metric(Metric::changes);
+         return std::holds_alternative<double>(n) ? count_cell(std::int64_t(std::get<double>(n))) : Cell();
+       },
+       Metric::changes},
+      {{"hardware", "hardware", ColumnKind::text, 0, kData}, [](S s) { return Cell(s.job.hardware.name); }},
+      {{"gpus", "GPUs", ColumnKind::count, 0, kData}, [](S s) { return count_cell(s.job.gpus); }, Metric::gpus},
+      {{"precision", "precision", ColumnKind::text, 0, kData}, [](S s) { return text_cell(name_of(s.job.training.precision)); }},
   }};
   return fields;
 }
 
+/// Shows the columns in which the jobs of a study differ.
+void show_differing(Table& table) {
+  for (Column& column : table.columns) {
+    if (column.key != "hardware" && column.key != "gpus" && column.key != "precision") continue;
+    const std::size_t index = std::size_t(&column - table.columns.data());
+    const bool differs = std::any_of(table.rows.begin(), table.rows.end(), [&](const Row& row) {
+      return row.cells[index] != table.rows.front().cells[index];
+    });
+    if (differs) column.shown = Shown::everywhere;
+  }
+}
+
+std::vector<Metric> printed_metrics(const Study& study) {
+  std::vector<Metric> printed = front_metrics(study);
+  printed.push_back(study.goals().objective);
+  return printed;
+}
+
 }  // namespace
 
-std::vector<Column> all_candidate_columns() {
+std::vector<Column> all_candidate_columns(std::span<const Metric> printed) {
   std::vector<Column> columns;
-  for (const FigureField& field : figure_fields()) columns.push_back(field.column);
-  columns.push_back({"p_oom", "OOM", ColumnKind::ratio, 0});
-  columns.push_back({"gpus", "GPUs", ColumnKind::count, 0, Shown::data_only});
+  for (const FigureField& field : figure_fields()) {
+    columns.push_back(field.column);
+    if (field.metric != Metric::count && std::find(printed.begin(), printed.end(), field.metric) != printed.end())
+      columns.back().shown = Shown::everywhere;
+  }
   for (const LayoutField& field : layout_fields()) columns.push_back(column_of(field));
   columns.push_back({"layout_id", "layout id", ColumnKind::text, 0, Shown::data_only});
   return columns;
 }
 
-Row candidate_row(const Scenario& scenario, const Candidate& candidate) {
-  const Layout layout = layout_at(scenario, candidate.index);
-  const GridSizes grid = grid_sizes(layout, scenario.job.gpus, scenario.job.training.global_batch_size);
+CandidateRows::CandidateRows(const Study& study) : study_(study), workspaces_(study.jobs().size()) {
+  for (const StudyJob& job : study.jobs()) measures_.emplace_back(job.scenario->job, *job.estimator, study.goals(), std::span<const Metric>());
+}
+
+Row CandidateRows::row(const Candidate& candidate) { return row(candidate, nullptr); }
+Row CandidateRows::row(const Judged& judged) { return row(judged, &judged); }
+
+Row CandidateRows::row(const Candidate& candidate, const Judged* judged) {
+  const std::size_t job = study_.job_of(candidate.index);
+  const Job& j = study_.jobs()[job].scenario->job;
+  const Layout layout = study_.layout_of(candidate.index);
+  const GridSizes grid = grid_sizes(layout, j.gpus, j.training.global_batch_size);
+  const Source source{candidate, judged, j, study_.jobs()[job].estimator->usable_memory(), layout, measures_[job], workspaces_[job]};
   Row row;
-  for (const FigureField& field : figure_fields()) row.cells.push_back(field.read(candidate.quick));
-  Cell& chance = row.cells.emplace_back();
-  if (candidate.p_oom >= 0) chance = candidate.p_oom;
-  row.cells.push_back(count_cell(scenario.job.gpus));
+  for (const FigureField& field : figure_fields()) row.cells.push_back(field.read(source));
   for (const LayoutField& field : layout_fields()) row.cells.push_back(field.read(layout, grid));
   row.cells.push_back(layout_id(layout));
   return row;
 }
 
-Section candidate_section(const char* key, std::string title, const Scenario& scenario,
-                          std::span<const Candidate> candidates) {
-  Table table{all_candidate_columns(), {}, false};
-  for (const Candidate& candidate : candidates) table.rows.push_back(candidate_row(scenario, candidate));
+Section candidate_section(const char* key, std::string title, const Study& study, std::span<const Judged> candidates) {
+  const std::vector<Metric> printed = printed_metrics(study);
+  Table table{all_candidate_columns(printed), {}, false};
+  CandidateRows rows(study);
+  for (const Judged& candidate : candidates) table.rows.push_back(rows.row(candidate));
   Section section{key, std::move(title), Table{}, {}};
   const std::string same = hide_constant_columns(table);
   if (!same.empty()) section.notes.push_back("in every row: " + same);
+  if (!table.rows.empty()) show_differing(table);
   table.columns.insert(table.columns.begin(), {"rank", "#", ColumnKind::count});
   for (std::size_t i = 0; i < table.rows.size(); ++i)
     table.rows[i].cells.insert(table.rows[i].cells.begin(), count_cell(std::int64_t(i) + 1));
@@ -74,17 +145,33 @@ Section candidate_section(const char* key, std::string title, const Scenario& sc
 
 std::vector<Column> candidate_columns() { return report::all_candidate_columns(); }
 
-void write_candidates_csv(const Scenario& scenario, std::span<const Candidate> candidates, std::ostream& out) {
+namespace {
+
+template <class C>
+void write_csv(const Study& study, std::span<const C> candidates, std::ostream& out) {
   out << report::header_line(report::all_candidate_columns());
+  report::CandidateRows rows(study);
   std::string line;
-  for (const Candidate& candidate : candidates) {
+  for (const C& candidate : candidates) {
     line.clear();
-    for (const Cell& cell : report::candidate_row(scenario, candidate).cells) {
-      if (!line.empty()) line += ',';
+    bool first = true;
+    for (const Cell& cell : rows.row(candidate).cells) {
+      if (!first) line += ',';
+      first = false;
       report::append_cell(line, cell);
     }
     out << line << '\n';
   }
+}
+
+}  // namespace
+
+void write_candidates_csv(const Study& study, std::span<const Candidate> candidates, std::ostream& out) {
+  write_csv(study, candidates, out);
+}
+
+void write_candidates_csv(const Study& study, std::span<const Judged> candidates, std::ostream& out) {
+  write_csv(study, candidates, out);
 }
 
 }  // namespace shardfit

@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "shardfit/estimate/estimate.hpp"
 
 namespace shardfit::report {
@@ -41,6 +43,43 @@ Section job_section(const Scenario& scenario) {
   facts.push_back(text_fact("stack", "software", job.stack.name, job.stack.date));
   facts.push_back(text_fact("cost_model_version", "cost model", kCostModelVersion));
   return {"job", "Job", std::move(facts), {}};
+}
+
+namespace {
+
+/// "64, 128": each value once, in the order of the jobs.
+template <class Read>
+std::string values_of(const Study& study, Read read) {
+  std::vector<std::string> seen;
+  std::string text;
+  for (const StudyJob& job : study.jobs()) {
+    std::string value = read(job.scenario->job);
+    if (std::find(seen.begin(), seen.end(), value) != seen.end()) continue;
+    text += (text.empty() ? "" : ", ") + value;
+    seen.push_back(std::move(value));
+  }
+  return text;
+}
+
+std::string hardware_of(const Study& study) { return values_of(study, [](const Job& j) { return j.hardware.name; }); }
+std::string gpus_of(const Study& study) { return values_of(study, [](const Job& j) { return std::to_string(j.gpus); }); }
+
+}  // namespace
+
+Section job_section(const Study& study) {
+  Section section = job_section(*study.jobs().front().scenario);
+  if (study.jobs().size() == 1) return section;
+  for (Fact& fact : std::get<Facts>(section.body)) {
+    if (fact.column.key == "hardware") fact.value = hardware_of(study);
+    if (fact.column.key == "gpus") fact = text_fact("gpus", "GPUs", gpus_of(study));
+    if (fact.column.key == "precision")
+      fact.value = values_of(study, [](const Job& j) { return std::string(name_of(j.training.precision)); });
+  }
+  return section;
+}
+
+std::string job_title(const Study& study) {
+  return fmt::format("{} on {} x {}", study.jobs().front().scenario->job.model.name, gpus_of(study), hardware_of(study));
 }
 
 std::string job_title(const Scenario& scenario) {

@@ -4,6 +4,7 @@
 #include <array>
 
 #include "report/layout_text.hpp"
+#include "report/numbers.hpp"
 
 namespace shardfit::report {
 namespace {
@@ -51,6 +52,19 @@ bool worth_saying(const LayoutField& field, const Cell& value) {
   const std::string_view key = field.key;
   if (key == "sharding" || key == "recompute") return true;
   return value != field.read(Layout{}, GridSizes{});
+}
+
+std::string axis_text(LayoutAxis axis, const Layout& layout) {
+  std::string_view key = name_of(axis);
+  if (axis == LayoutAxis::split) key = "pipeline_split";
+  if (axis == LayoutAxis::expert_overlap) key = "expert_overlap";
+  for (const LayoutField& field : kFields) {
+    if (field.key != key) continue;
+    const Cell cell = field.read(layout, GridSizes{});
+    if (const auto* on = std::get_if<bool>(&cell)) return *on ? "true" : "false";
+    return with_unit(column_of(field), cell);
+  }
+  return "-";
 }
 
 Column column_of(const LayoutField& field) { return {field.key, field.title, field.kind, 0}; }

@@ -2,7 +2,9 @@
 #pragma once
 
 #include <span>
+#include <string>
 
+#include "shardfit/layout/layout_axis.hpp"
 #include "shardfit/report/document.hpp"
 #include "shardfit/spec/layout.hpp"
 
@@ -22,6 +24,9 @@ struct LayoutField {
 std::span<const LayoutField> layout_fields();
 
 Column column_of(const LayoutField& field);
+
+/// The value that a layout has on an axis of a search, as one word.
+std::string axis_text(LayoutAxis axis, const Layout& layout);
 
 /// Whether the field's value is worth a reader's time: it is not what a plain layout has. Sharding and recompute always are.
 bool worth_saying(const LayoutField& field, const Cell& value);

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "report/candidates.hpp"
 #include "report/job_section.hpp"
 #include "report/numbers.hpp"
+#include "report/search_sections.hpp"
 #include "shardfit/report/views.hpp"
 
 // Sample:
@@ -38,12 +41,13 @@ struct Reason { std::string_view code, condition; };
 
 Reason reason_of(const Rejected& rejected) {
   if (rejected.rule == kRefusedByMemory) return {"memory", "device use of the fullest rank within usable memory"};
+  if (rejected.rule == kRefusedByLimit) return {"limit", "memory that the limits ask to leave free, on device or host"};
   if (rejected.rule == kRefusedAsAlias) return {"alias", "differs from another layout of the search in more than its name"};
   const RuleInfo& rule = rules()[std::size_t(rejected.rule)];
   return {rule.code, rule.condition};
 }
 
-Row rejected_row(const Scenario& scenario, const SweepResult& result, const Rejected& rejected) {
+Row rejected_row(const Study& study, const SweepResult& result, const Rejected& rejected) {
   const bool by_rule = rejected.rule >= 0;
   const Reason reason = reason_of(rejected);
   Row row;
@@ -53,11 +57,11 @@ Row rejected_row(const Scenario& scenario, const SweepResult& result, const Reje
   row.cells.push_back(by_rule ? count_cell(rejected.violation.got) : Cell());
   row.cells.push_back(by_rule ? count_cell(rejected.violation.need) : Cell());
   row.cells.push_back(text_cell(reason.condition));
-  row.cells.push_back(layout_id(layout_at(scenario, rejected.example)));
+  row.cells.push_back(layout_id(study.layout_of(rejected.example)));
   return row;
 }
 
-Section rejected_section(const Scenario& scenario, const SweepResult& result) {
+Section rejected_section(const Study& study, const SweepResult& result) {
   Table table;
   table.columns = {{"share", "", ColumnKind::ratio},
                    {"count", "layouts", ColumnKind::count},
@@ -66,39 +70,69 @@ Section rejected_section(const Scenario& scenario, const SweepResult& result) {
                    {"example_need", "need", ColumnKind::count},
                    {"condition", "what must hold"},
                    {"example_layout_id", "example", ColumnKind::text, 0, Shown::data_only}};
-  for (const Rejected& rejected : result.rejected) table.rows.push_back(rejected_row(scenario, result, rejected));
+  for (const Rejected& rejected : result.rejected) table.rows.push_back(rejected_row(study, result, rejected));
   Section section{"rejected", "Refused, by the first reason found", std::move(table), {}};
   if (!result.rejected.empty())
     section.notes.push_back("got, need: of the first layout refused; its id is in --format csv and json, for `check --layout ID`");
   return section;
 }
 
-std::string sweep_summary(const SweepResult& result) {
+std::string ties_text(const NearTies& ties) {
+  if (ties.count < 2) return {};
+  return fmt::format("; {}{} others are within its error band of {}", ties.at_least ? "at least " : "",
+                     grouped(std::int64_t(ties.count - 1)), report::percent(ties.band, 0));
+}
+
+std::string sweep_summary(const Study& study, const SweepResult& result) {
   const std::string partial = result.complete ? "" : " (interrupted: best of what was looked at)";
   if (result.top.empty()) {
     if (result.valid > 0) return "No layout fits" + partial + "; see `check` on one of them for how much is missing";
     return "No layout passes the rules" + partial + "; the table of refusals names what to change first";
   }
   const Quick& best = result.top.front().quick;
-  return fmt::format("Fastest that fits: {} tokens/s/GPU, {} a step, peak {}; most time in {}{}",
-                     grouped(best.tokens_per_s_per_gpu, 1), report::with_unit(Seconds(best.step_time_s)),
-                     report::with_unit(best.peak), name_of(best.bottleneck), partial);
+  const bool by_tokens = study.goals().objective == Metric::tokens_per_s_per_gpu;
+  const std::string what = by_tokens ? "" : report::objective_text(study, result.top.front()) + ", ";
+  return fmt::format("{}: {}{} tokens/s/GPU, {} a step, peak {}; most time in {}{}{}",
+                     by_tokens ? "Fastest that fits" : "Best that fits", what, grouped(best.tokens_per_s_per_gpu, 1),
+                     report::with_unit(Seconds(best.step_time_s)), report::with_unit(best.peak), name_of(best.bottleneck),
+                     ties_text(result.ties), partial);
+}
+
+std::string front_title(const SweepResult& result) {
+  std::string text;
+  for (Metric m : result.front_metrics) text += (text.empty() ? "" : " against ") + std::string(name_of(m));
+  return "Pareto front: " + text;
+}
+
+std::vector<std::string> warnings_of(const Study& study) {
+  std::vector<std::string> all;
+  for (const StudyJob& job : study.jobs())
+    for (const std::string& what : job.scenario->assumptions)
+      if (std::find(all.begin(), all.end(), what) == all.end()) all.push_back(what);
+  return all;
 }
 
 }  // namespace
 
-Document sweep_document(const Scenario& scenario, const SweepResult& result) {
+Document sweep_document(const Study& study, const SweepResult& result) {
   Document document;
   document.view = "sweep";
-  document.title = "Sweep: " + report::job_title(scenario);
-  document.sections.push_back(report::job_section(scenario));
+  document.title = "Sweep: " + report::job_title(study);
+  document.sections.push_back(report::job_section(study));
+  document.sections.push_back(report::goals_section(study, result));
   document.sections.push_back(space_section(result));
-  document.sections.push_back(rejected_section(scenario, result));
-  document.sections.push_back(
-      report::candidate_section("pareto", "Pareto front: step time against peak memory", scenario, result.pareto));
-  document.sections.push_back(report::candidate_section("top", "Fastest layouts that fit", scenario, result.top));
-  document.warnings = scenario.assumptions;
-  document.summary = sweep_summary(result);
+  document.sections.push_back(rejected_section(study, result));
+  document.sections.push_back(report::candidate_section("pareto", front_title(result), study, result.pareto));
+  if (!result.top.empty()) {
+    document.sections.push_back(report::near_ties_section(result.ties));
+    document.sections.push_back(report::sensitivity_section(study, result));
+  }
+  document.sections.push_back(report::more_memory_section(study, result));
+  document.sections.push_back(report::candidate_section(
+      "top", study.goals().objective == Metric::tokens_per_s_per_gpu ? "Fastest layouts that fit" : "Best layouts that fit",
+      study, result.top));
+  document.warnings = warnings_of(study);
+  document.summary = sweep_summary(study, result);
   document.tone = result.top.empty() ? Tone::bad : Tone::good;
   return document;
 }

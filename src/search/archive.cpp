@@ -4,63 +4,70 @@
 #include <algorithm>
 
 namespace shardfit::search {
-namespace {
 
-/// Order of preference: faster, then lower index.
-bool better(const Candidate& a, const Candidate& b) {
-  if (a.quick.step_time_s != b.quick.step_time_s) return a.quick.step_time_s < b.quick.step_time_s;
-  return a.index < b.index;
+bool better(const Ranked& a, const Ranked& b) {
+  if (a.score != b.score) return a.score < b.score;
+  const Candidate &x = a.candidate, &y = b.candidate;
+  if (x.quick.step_time_s != y.quick.step_time_s) return x.quick.step_time_s < y.quick.step_time_s;
+  return x.index < y.index;
 }
 
-}  // namespace
-
-void TopK::add(const Candidate& c) {
+void TopK::add(const Ranked& r) {
   if (capacity_ == 0) return;
-  fastest_ = std::max(fastest_, c.quick.tokens_per_s_per_gpu);
+  fastest_ = std::max(fastest_, r.candidate.quick.tokens_per_s_per_gpu);
   if (heap_.size() == capacity_) {
-    if (!better(c, heap_.front())) return;
+    if (!better(r, heap_.front())) return;
     std::pop_heap(heap_.begin(), heap_.end(), better);
-    heap_.back() = c;
+    heap_.back() = r;
   } else {
-    heap_.push_back(c);
+    heap_.push_back(r);
   }
   std::push_heap(heap_.begin(), heap_.end(), better);
 }
 
 void TopK::merge(const TopK& other) {
-  for (const Candidate& c : other.heap_) add(c);
+  for (const Ranked& r : other.heap_) add(r);
+  fastest_ = std::max(fastest_, other.fastest_);
 }
 
-std::vector<Candidate> TopK::sorted() const {
-  std::vector<Candidate> v = heap_;
+std::vector<Ranked> TopK::sorted() const {
+  std::vector<Ranked> v = heap_;
   std::sort(v.begin(), v.end(), better);
   return v;
 }
 
-void ParetoFront::add(const Candidate& c) {
-  // front_ is sorted by rising step time and falling memory.
-  const auto at = std::lower_bound(front_.begin(), front_.end(), c, [](const Candidate& a, const Candidate& b) {
-    return a.quick.step_time_s < b.quick.step_time_s;
-  });
-  const bool equal_time = at != front_.end() && at->quick.step_time_s == c.quick.step_time_s;
-  if (equal_time && at->quick.peak == c.quick.peak) {
-    if (c.index < at->index) *at = c;
+bool ParetoFront::no_worse(const FrontPoint& a, const FrontPoint& b) const {
+  for (std::size_t i = 0; i < metrics_; ++i)
+    if (a.scores[i] > b.scores[i]) return false;
+  return true;
+}
+
+void ParetoFront::add(const FrontPoint& p) {
+  for (std::size_t i = 0; i < points_.size(); ++i) {
+    if (!no_worse(points_[i], p)) continue;
+    const bool equal = no_worse(p, points_[i]);
+    if (equal && p.candidate.index < points_[i].candidate.index) points_[i].candidate = p.candidate;
+    // Neighbours of a beaten candidate are mostly beaten by the same one, which is asked first next time.
+    if (i > 0) std::swap(points_[i], points_[i / 2]);
     return;
   }
-  if (equal_time && at->quick.peak < c.quick.peak) return;
-  if (at != front_.begin() && std::prev(at)->quick.peak <= c.quick.peak) return;
-  auto end = at;
-  while (end != front_.end() && end->quick.peak >= c.quick.peak) ++end;
-  if (end == at) {
-    front_.insert(at, c);
-  } else {
-    *at = c;
-    front_.erase(std::next(at), end);
-  }
+  std::erase_if(points_, [&](const FrontPoint& other) { return no_worse(p, other); });
+  points_.push_back(p);
+  std::swap(points_.front(), points_.back());
 }
 
 void ParetoFront::merge(const ParetoFront& other) {
-  for (const Candidate& c : other.front_) add(c);
+  for (const FrontPoint& p : other.points_) add(p);
+}
+
+std::vector<FrontPoint> ParetoFront::sorted() const {
+  std::vector<FrontPoint> v = points_;
+  std::sort(v.begin(), v.end(), [&](const FrontPoint& a, const FrontPoint& b) {
+    for (std::size_t i = 0; i < metrics_; ++i)
+      if (a.scores[i] != b.scores[i]) return a.scores[i] < b.scores[i];
+    return a.candidate.index < b.candidate.index;
+  });
+  return v;
 }
 
 }  // namespace shardfit::search

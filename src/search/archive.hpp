@@ -1,37 +1,49 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <limits>
 #include <vector>
 
-#include "shardfit/search/sweep.hpp"
+#include "shardfit/search/partial.hpp"
 
 namespace shardfit::search {
 
-/// The best `capacity` candidates by step time per token, ties by index. Merging archives in any order gives the same.
+/// Order of preference: by score, then faster, then by number.
+bool better(const Ranked& a, const Ranked& b);
+
+/// The best `capacity` candidates. Merging archives in any order gives the same.
 class TopK {
  public:
   explicit TopK(std::size_t capacity) : capacity_(capacity) {}
-  void add(const Candidate& c);
+  void add(const Ranked& r);
   void merge(const TopK& other);
-  std::vector<Candidate> sorted() const;
-  /// 0 while empty.
+  std::vector<Ranked> sorted() const;
+  /// A candidate of a greater score than this cannot enter.
+  double threshold() const {
+    return heap_.size() < capacity_ ? std::numeric_limits<double>::infinity() : heap_.empty() ? 0 : heap_.front().score;
+  }
+  /// Of all that came by; 0 while empty.
   double fastest_tokens_per_s_per_gpu() const { return fastest_; }
 
  private:
   std::size_t capacity_;
   double fastest_ = 0;
-  std::vector<Candidate> heap_;   ///< worst on top
+  std::vector<Ranked> heap_;      ///< worst on top
 };
 
-/// Candidates that no other beats in both throughput per GPU and peak memory; of equals the lowest index stays.
+/// Candidates that no other beats in all metrics; of equals the one with the lowest number stays.
 class ParetoFront {
  public:
-  void add(const Candidate& c);
+  explicit ParetoFront(std::size_t metrics) : metrics_(metrics) {}
+  void add(const FrontPoint& p);
   void merge(const ParetoFront& other);
-  const std::vector<Candidate>& sorted() const { return front_; }   ///< fastest first, memory falling
+  std::vector<FrontPoint> sorted() const;   ///< by the scores in their order, then by number
 
  private:
-  std::vector<Candidate> front_;
+  bool no_worse(const FrontPoint& a, const FrontPoint& b) const;
+
+  std::size_t metrics_;
+  std::vector<FrontPoint> points_;
 };
 
 }  // namespace shardfit::search

@@ -5,7 +5,9 @@
 
 namespace shardfit::search {
 
-Findings::Findings(std::size_t top) : best(top), rejected(rules().size() + std::size_t(-kRefusedAsAlias)) {}
+Findings::Findings(Capacity capacity)
+    : best(capacity.best), front(capacity.metrics), with_more_memory{TopK(1), TopK(1), TopK(1)},
+      rejected(rules().size() + std::size_t(-kRefusedByLimit)) {}
 
 std::size_t Findings::slot_of(RuleId reason) const {
   return reason >= 0 ? std::size_t(reason) : rejected.size() - std::size_t(-reason);
@@ -21,37 +23,45 @@ void Findings::refuse(const Violation& reason, std::uint64_t first, std::uint64_
   r.count += count;
 }
 
-void Findings::keep(const Candidate& candidate) {
-  ++fit;
-  best.add(candidate);
-  front.add(candidate);
-}
-
 void Findings::merge(const Findings& o) {
   evaluated += o.evaluated;
   valid += o.valid;
   fit += o.fit;
   best.merge(o.best);
   front.merge(o.front);
+  for (std::size_t i = 0; i < with_more_memory.size(); ++i) with_more_memory[i].merge(o.with_more_memory[i]);
   all.insert(all.end(), o.all.begin(), o.all.end());
   for (const Rejected& r : o.rejected)
     if (r.count > 0) refuse(r.violation, r.example, r.count);
 }
 
-SweepResult result_of(Findings&& found) {
-  SweepResult r;
-  r.evaluated = found.evaluated;
-  r.valid = found.valid;
-  r.fit = found.fit;
-  r.top = found.best.sorted();
-  r.pareto = found.front.sorted();
-  r.all = std::move(found.all);
-  std::sort(r.all.begin(), r.all.end(), [](const Candidate& a, const Candidate& b) { return a.index < b.index; });
-  for (const Rejected& rejected : found.rejected)
-    if (rejected.count > 0) r.rejected.push_back(rejected);
-  std::stable_sort(r.rejected.begin(), r.rejected.end(),
-                   [](const Rejected& a, const Rejected& b) { return a.count > b.count; });
-  return r;
+void Findings::merge(PartialSweep&& part) {
+  evaluated += part.evaluated;
+  valid += part.valid;
+  fit += part.fit;
+  for (const Ranked& r : part.best) best.add(r);
+  for (const FrontPoint& p : part.front) front.add(p);
+  for (std::size_t i = 0; i < with_more_memory.size(); ++i)
+    if (part.with_more_memory[i]) with_more_memory[i].add(*part.with_more_memory[i]);
+  if (all.empty()) all = std::move(part.all);
+  else all.insert(all.end(), part.all.begin(), part.all.end());
+  for (const Rejected& r : part.rejected) refuse(r.violation, r.example, r.count);
+}
+
+void Findings::write_to(PartialSweep& part) const {
+  part.evaluated = evaluated;
+  part.valid = valid;
+  part.fit = fit;
+  part.best = best.sorted();
+  part.front = front.sorted();
+  for (std::size_t i = 0; i < with_more_memory.size(); ++i) {
+    const std::vector<Ranked> one = with_more_memory[i].sorted();
+    part.with_more_memory[i].reset();
+    if (!one.empty()) part.with_more_memory[i] = one.front();
+  }
+  part.rejected.clear();
+  for (const Rejected& r : rejected)
+    if (r.count > 0) part.rejected.push_back(r);
 }
 
 }  // namespace shardfit::search

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "search/walk.hpp"
 
+#include <algorithm>
+
 namespace shardfit::search {
 namespace {
 
@@ -11,14 +13,26 @@ Layout first_layout(const Search& search) {
   return layout;
 }
 
+Bytes part_of(Bytes bytes, double part) { return Bytes(std::int64_t(double(bytes.value) * part)); }
+
+std::vector<Metric> asked_of(Metric objective, std::vector<Metric> metrics) {
+  metrics.push_back(objective);
+  return metrics;
+}
+
 }  // namespace
 
-Search::Search(const Scenario& s, const Estimator& e, const SweepOptions& o)
-    : scenario(s), estimator(e), options(o), radix(radices(s.space)), below(strides(radix)),
-      rules(job_facts(e.job())), aliases(s, e, rules) {}
+Search::Search(const Study& study, std::size_t job, const SweepOptions& o)
+    : scenario(*study.jobs()[job].scenario), estimator(*study.jobs()[job].estimator), options(o),
+      limits(study.goals().limits), offset(study.first_of(job)), radix(radices(scenario.space)), below(strides(radix)),
+      rules(job_facts(scenario.job)), aliases(scenario, estimator, rules), objective(study.goals().objective),
+      front_metrics(shardfit::front_metrics(study)),
+      measure(scenario.job, estimator, study.goals(), asked_of(objective, front_metrics)),
+      budget(part_of(estimator.usable_memory(), 1 - limits.memory_headroom)),
+      memory_limit(std::max(estimator.usable_memory(), part_of(budget, 1 + kMoreMemory.back()))) {}
 
-Walker::Walker(const Search& search)
-    : findings(std::size_t(search.options.top)), search_(search), layout_(first_layout(search)),
+Walker::Walker(const Search& search, bool count_only)
+    : findings(search.capacity()), search_(search), count_only_(count_only), layout_(first_layout(search)),
       cursor_(search.rules, layout_) {}
 
 void Walker::set(LayoutAxis axis, std::uint32_t digit) {
@@ -33,7 +47,7 @@ bool Walker::refused(LayoutAxis axis, std::uint64_t first, std::uint64_t count) 
   if (!reason && search_.aliases.folds(axis, digits_, layout_)) reason = Violation{kRefusedAsAlias};
   if (!reason) return false;
   findings.evaluated += count;
-  findings.refuse(*reason, first, count);
+  findings.refuse(*reason, search_.offset + first, count);
   return true;
 }
 
@@ -71,16 +85,12 @@ void Walker::walk_every_index(std::uint64_t first, std::uint64_t end) {
 void Walker::evaluate(std::uint64_t index) {
   ++findings.evaluated;
   ++findings.valid;
+  if (count_only_) return;
   // Where nobody wants the numbers of layouts that do not fit, their time is not worked out.
-  if (search_.options.prune && !search_.options.keep_all) {
-    if (const auto quick = search_.estimator.quick_if_fits(layout_, workspace_)) findings.keep({index, *quick});
-    else findings.refuse({kRefusedByMemory}, index, 1);
-    return;
-  }
-  const Candidate candidate{index, search_.estimator.quick(layout_, workspace_)};
-  if (search_.options.keep_all) findings.all.push_back(candidate);
-  if (candidate.quick.fits) findings.keep(candidate);
-  else findings.refuse({kRefusedByMemory}, index, 1);
+  const bool all = !search_.options.prune || search_.options.keep_all;
+  const std::optional<Quick> quick = all ? search_.estimator.quick(layout_, workspace_)
+                                         : search_.estimator.quick_if_within(search_.memory_limit, layout_, workspace_);
+  collect(search_, search_.offset + index, layout_, quick, workspace_, findings);
 }
 
 }  // namespace shardfit::search

@@ -3,6 +3,7 @@
 
 #include "search/aliases.hpp"
 #include "search/findings.hpp"
+#include "shardfit/search/measure.hpp"
 
 namespace shardfit::search {
 
@@ -10,25 +11,39 @@ namespace shardfit::search {
 /// their tables.
 inline constexpr LayoutAxis kLastUnitAxis = LayoutAxis::cp_comm_type;
 
-/// What all threads of a sweep read.
+/// What all threads of one job's sweep read.
 struct Search {
-  Search(const Scenario& s, const Estimator& e, const SweepOptions& o);
+  Search(const Study& study, std::size_t job, const SweepOptions& options);
   const Scenario& scenario;
   const Estimator& estimator;
   const SweepOptions& options;
+  const Limits& limits;
+  const std::uint64_t offset;          ///< number of the job's first combination in the study
   const Digits radix;
   const Strides below;
   const layout::StagedRules rules;
   const Aliases aliases;
+  const Metric objective;
+  const std::vector<Metric> front_metrics;
+  const Measure measure;
+  const Bytes budget;                  ///< usable memory less the headroom that the limits ask for
+  const Bytes memory_limit;            ///< layouts that need more than this are of no interest to any result
   std::uint64_t unit_size() const { return below[kLastUnitAxis]; }
+  std::uint64_t units() const { return below[LayoutAxis(0)] * radix[LayoutAxis(0)] / unit_size(); }
+  Capacity capacity() const { return capacity_of(options, front_metrics); }
 };
+
+/// Files a layout that the rules allow: `quick` is empty for one that needs more than `memory_limit`.
+void collect(const Search& search, std::uint64_t index, const Layout& layout, const std::optional<Quick>& quick,
+             Estimator::Workspace& workspace, Findings& findings);
 
 /// Looks at units of a space on one thread. Pruned, an axis after the other is set, and what breaks a rule takes everything
 /// below along; brute force asks the same of every single combination. Both find the same.
 class Walker {
  public:
-  explicit Walker(const Search& search);
-  /// Indices [unit * unit_size, (unit + 1) * unit_size).
+  /// `count_only`: layouts are counted, not evaluated.
+  explicit Walker(const Search& search, bool count_only = false);
+  /// Indices [unit * unit_size, (unit + 1) * unit_size) of the job.
   void walk(std::uint64_t unit);
   Findings findings;
 
@@ -40,6 +55,7 @@ class Walker {
   void evaluate(std::uint64_t index);
 
   const Search& search_;
+  const bool count_only_;
   Digits digits_{};
   Layout layout_;
   layout::StagedRules::Cursor cursor_;

@@ -63,7 +63,8 @@ Numbers numbers(const Quick& q) {
   return {q.step_time_s, q.tokens_per_s_per_gpu, q.peak.value, q.fits, q.peak_stage, q.peak_moment, q.bottleneck};
 }
 
-void check_same(const std::vector<Candidate>& a, const std::vector<Candidate>& b) {
+template <class C>
+void check_same(const std::vector<C>& a, const std::vector<C>& b) {
   REQUIRE(a.size() == b.size());
   for (std::size_t i = 0; i < a.size(); ++i) {
     CHECK(a[i].index == b[i].index);
@@ -80,6 +81,13 @@ void check_same(const SweepResult& a, const SweepResult& b) {
   check_same(a.top, b.top);
   check_same(a.pareto, b.pareto);
   check_same(a.all, b.all);
+  CHECK(a.ties.count == b.ties.count);
+  REQUIRE(a.with_more_memory.size() == b.with_more_memory.size());
+  for (std::size_t i = 0; i < a.with_more_memory.size(); ++i) {
+    const auto &x = a.with_more_memory[i].best, &y = b.with_more_memory[i].best;
+    REQUIRE(x.has_value() == y.has_value());
+    if (x) CHECK(x->index == y->index);
+  }
   REQUIRE(a.rejected.size() == b.rejected.size());
   for (std::size_t i = 0; i < a.rejected.size(); ++i) {
     const Rejected &x = a.rejected[i], &y = b.rejected[i];
@@ -128,6 +136,25 @@ TEST_CASE("pruned equals brute force") {
   CHECK(met.contains(kRefusedAsAlias));
   CHECK(met.size() > 20);
   MESSAGE(valid << " valid layouts, " << met.size() << " reasons");
+}
+
+TEST_CASE("pruned equals brute force for other goals, too") {
+  Goals goals;
+  goals.pareto = {Metric::step_time, Metric::peak_memory, Metric::host_memory, Metric::changes};
+  goals.objective = Metric::peak_memory;
+  goals.limits.memory_headroom = 0.2;
+  for (const char* file : kScenarios) {
+    const Scenario scenario = corner(file, 13);
+    CAPTURE(file);
+    const Estimator estimator(scenario.job);
+    goals.base = layout_at(scenario, 0);
+    const Study study({{&scenario, &estimator}}, goals);
+    SweepOptions options;
+    options.threads = 2;
+    const SweepResult pruned = sweep(study, options);
+    options.prune = false;
+    check_same(pruned, sweep(study, options));
+  }
 }
 
 TEST_CASE("with all layouts kept, pruned equals brute force as well") {

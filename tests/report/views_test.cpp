@@ -23,12 +23,28 @@ SweepResult sweep_result() {
   result.seconds = 0.5;
   const Quick fast{1.0, 8192, gib(30), true, 0, MemoryMoment::forward, TimeTerm::gemm};
   const Quick lean{2.0, 4096, gib(20), true, 1, MemoryMoment::backward, TimeTerm::pipeline_bubble};
-  result.top = {{1, fast}, {3, lean}};
+  result.front_metrics = {Metric::step_time, Metric::peak_memory};
+  for (const Candidate& c : {Candidate{1, fast}, Candidate{3, lean}}) {
+    result.top.push_back(Judged{c});
+    result.all.push_back(c);
+  }
   result.pareto = result.top;
-  result.all = result.top;
   result.rejected = {{-1, 1, 0, {}}, {0, 3, 5, {0, 3, 64}}};
   return result;
 }
+
+/// The sample's study.
+struct Sample {
+  Scenario scenario = [] {
+    Scenario s = sample::scenario();
+    FabricSpec& fabric = s.job.hardware.fabric;   // an estimator asks for a cluster that can be built
+    fabric.oversubscription.value = fabric.nvlink_gb_per_s.value = fabric.nic_gb_per_s.value = 1;
+    fabric.nic_alltoall_gb_per_s.value = 1;
+    return s;
+  }();
+  Estimator estimator{scenario.job};
+  Study study{{{&scenario, &estimator}}, {}};
+};
 
 }  // namespace
 
@@ -166,8 +182,9 @@ TEST_CASE("a layout that does not fit says how much is missing") {
 }
 
 TEST_CASE("a sweep's rows carry figures, axes and an id that parses back") {
-  const Scenario scenario = sample::scenario();
-  const json top = json_of(sweep_document(scenario, sweep_result()))["top"];
+  const Sample sample;
+  const Scenario& scenario = sample.scenario;
+  const json top = json_of(sweep_document(sample.study, sweep_result()))["top"];
   REQUIRE(top.size() == 2);
   CHECK(top[0]["rank"] == 1);
   CHECK(top[0]["step_time_s"] == 1.0);
@@ -178,11 +195,12 @@ TEST_CASE("a sweep's rows carry figures, axes and an id that parses back") {
 }
 
 TEST_CASE("the streamed CSV has one field a column, and the same figures as the table") {
-  const Scenario scenario = sample::scenario();
+  const Sample sample;
+  const Study& study = sample.study;
   const SweepResult result = sweep_result();
   std::ostringstream all;
-  write_candidates_csv(scenario, result.all, all);
-  std::string table = rendered(only_sections(sweep_document(scenario, result), {"top"}), Format::csv);
+  write_candidates_csv(study, std::span<const Judged>(result.top), all);
+  std::string table = rendered(only_sections(sweep_document(study, result), {"top"}), Format::csv);
   // The table has the rank in front.
   std::istringstream table_lines(table), all_lines(all.str());
   std::string with_rank, without;
@@ -194,7 +212,7 @@ TEST_CASE("the streamed CSV has one field a column, and the same figures as the 
 }
 
 TEST_CASE("refusals are counted by reason, memory among them") {
-  const json rejected = json_of(sweep_document(sample::scenario(), sweep_result()))["rejected"];
+  const json rejected = json_of(sweep_document(Sample().study, sweep_result()))["rejected"];
   REQUIRE(rejected.size() == 2);
   CHECK(rejected[0]["reason"] == "memory");
   CHECK(rejected[0]["share"] == doctest::Approx(1.0 / 6));
@@ -206,13 +224,13 @@ TEST_CASE("an empty sweep says so") {
   SweepResult result = sweep_result();
   result.top.clear();
   result.pareto.clear();
-  const Document document = sweep_document(sample::scenario(), result);
+  const Document document = sweep_document(Sample().study, result);
   CHECK(document.summary.starts_with("No layout fits"));
   CHECK(document.tone == Tone::bad);
   result.valid = 0;
-  CHECK(sweep_document(sample::scenario(), result).summary.starts_with("No layout passes the rules"));
+  CHECK(sweep_document(Sample().study, result).summary.starts_with("No layout passes the rules"));
   result.complete = false;
-  CHECK(sweep_document(sample::scenario(), result).summary.find("interrupted") != std::string::npos);
+  CHECK(sweep_document(Sample().study, result).summary.find("interrupted") != std::string::npos);
 }
 
 TEST_CASE("every memory term has a group, and groups are in the order of the terms") {

@@ -26,6 +26,8 @@ std::vector<Candidate> random_candidates(unsigned seed, int n) {
   return v;
 }
 
+FrontPoint point(const Candidate& c) { return {{c.quick.step_time_s, double(c.quick.peak.value)}, c}; }
+
 /// The slow obvious front: nobody at least as good in both and better, or equal with a lower index.
 std::vector<std::uint64_t> front_by_definition(const std::vector<Candidate>& all) {
   std::vector<std::uint64_t> out;
@@ -47,11 +49,11 @@ TEST_CASE("the front is the one of the definition, whatever the order of arrival
     auto all = random_candidates(seed, 60);
     auto expected = front_by_definition(all);
     std::shuffle(all.begin(), all.end(), std::mt19937(seed + 1));
-    ParetoFront a, b;
-    for (std::size_t i = 0; i < all.size(); ++i) (i % 2 ? a : b).add(all[i]);
+    ParetoFront a(2), b(2);
+    for (std::size_t i = 0; i < all.size(); ++i) (i % 2 ? a : b).add(point(all[i]));
     a.merge(b);
     std::vector<std::uint64_t> got;
-    for (const Candidate& c : a.sorted()) got.push_back(c.index);
+    for (const FrontPoint& p : a.sorted()) got.push_back(p.candidate.index);
     std::sort(got.begin(), got.end());
     CHECK(got == expected);
   }
@@ -65,9 +67,41 @@ TEST_CASE("top-k keeps the fastest, ties by index, in any order of arrival") {
   });
   std::shuffle(all.begin(), all.end(), std::mt19937(3));
   TopK a(10), b(10);
-  for (std::size_t i = 0; i < all.size(); ++i) (i % 3 ? a : b).add(all[i]);
+  for (std::size_t i = 0; i < all.size(); ++i) (i % 3 ? a : b).add({all[i].quick.step_time_s, all[i]});
   b.merge(a);
   const auto got = b.sorted();
   REQUIRE(got.size() == 10);
-  for (std::size_t i = 0; i < 10; ++i) CHECK(got[i].index == sorted[i].index);
+  for (std::size_t i = 0; i < 10; ++i) CHECK(got[i].candidate.index == sorted[i].index);
+}
+
+TEST_CASE("a front of four metrics is the one of the definition, in any order of arrival") {
+  std::mt19937 random(5);
+  std::vector<FrontPoint> all;
+  for (std::uint64_t i = 0; i < 300; ++i) {
+    FrontPoint p{{}, candidate(i, 1, 1)};
+    for (double& score : p.scores) score = double(random() % 6);
+    all.push_back(p);
+  }
+  const auto no_worse = [](const FrontPoint& a, const FrontPoint& b) {
+    for (std::size_t i = 0; i < 4; ++i)
+      if (a.scores[i] > b.scores[i]) return false;
+    return true;
+  };
+  std::vector<std::uint64_t> expected;
+  for (const FrontPoint& a : all)
+    if (std::none_of(all.begin(), all.end(), [&](const FrontPoint& b) {
+          return no_worse(b, a) && (!no_worse(a, b) || b.candidate.index < a.candidate.index);
+        }))
+      expected.push_back(a.candidate.index);
+  CHECK(expected.size() > 3);
+  for (unsigned seed = 0; seed < 20; ++seed) {
+    std::shuffle(all.begin(), all.end(), std::mt19937(seed));
+    ParetoFront a(4), b(4);
+    for (std::size_t i = 0; i < all.size(); ++i) (i % 2 ? a : b).add(all[i]);
+    b.merge(a);
+    std::vector<std::uint64_t> got;
+    for (const FrontPoint& p : b.sorted()) got.push_back(p.candidate.index);
+    std::sort(got.begin(), got.end());
+    CHECK(got == expected);
+  }
 }

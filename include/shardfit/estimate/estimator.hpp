@@ -40,6 +40,13 @@ class Estimator {
   Quick quick(const Layout& layout, Workspace& workspace) const;
   /// The same for a layout that fits; nothing, and sooner, for one that does not.
   std::optional<Quick> quick_if_fits(const Layout& layout, Workspace& workspace) const;
+  /// The same for a layout that needs at most `limit`, whether it fits or not.
+  std::optional<Quick> quick_if_within(Bytes limit, const Layout& layout, Workspace& workspace) const;
+
+  /// Device memory that a layout may use.
+  Bytes usable_memory() const;
+  /// Host bytes a GPU of the fullest rank, as `Estimate::host_memory`; looks at stages only where something is offloaded.
+  Bytes host_memory(const Layout& layout, Workspace& workspace) const;
 
   /// Adds what the operations of a layout's blocks tell apart; the layout's pp, split and sharding play no part.
   void add_distinctions(const Layout& layout, Distinctions& found) const;

@@ -21,14 +21,17 @@ struct Change {
   Quick quick;
 };
 
-/// Space sizes, the fastest layouts that fit, the Pareto front, and refusals by reason.
-Document sweep_document(const Scenario& scenario, const SweepResult& result);
+/// What was looked for, space sizes, refusals by reason, the Pareto front, near-ties, neighbours, what more memory would
+/// bring, and the best layouts that fit.
+Document sweep_document(const Study& study, const SweepResult& result);
 
-/// The columns of a sweep's data files: figures, layout fields, layout_id.
+/// The columns of a sweep's data files: figures, job, layout fields, layout_id.
 std::vector<Column> candidate_columns();
 
-/// CSV of candidates, row by row without holding more than one of them: for millions of layouts.
-void write_candidates_csv(const Scenario& scenario, std::span<const Candidate> candidates, std::ostream& out);
+/// CSV of candidates, row by row without holding more than one of them: for millions of layouts. Of candidates that nobody
+/// took a second look at, p_oom and binding_term are empty.
+void write_candidates_csv(const Study& study, std::span<const Candidate> candidates, std::ostream& out);
+void write_candidates_csv(const Study& study, std::span<const Judged> candidates, std::ostream& out);
 
 /// Verdict, throughput, memory by stage, the fullest rank's bill, step time, traffic. `change`: the single change that
 /// helps most, if one was looked for and found.

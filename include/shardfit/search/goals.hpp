@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "shardfit/base/names.hpp"
+#include "shardfit/spec/layout.hpp"
+
+namespace shardfit {
+
+/// What layouts are ranked and compared by. Tokens are those of full rows, useful tokens those that are no padding.
+/// train_time, cost and energy are those of training on `Goals::train_tokens` useful tokens.
+enum class Metric {
+  tokens_per_s_per_gpu, useful_tokens_per_s, step_time, train_time, cost, energy, peak_memory, host_memory, gpus, changes,
+  count
+};
+template <>
+inline constexpr std::array<std::string_view, kCount<Metric>> kNames<Metric> = {
+    "tokens_per_s_per_gpu", "useful_tokens_per_s", "step_time", "train_time", "cost", "energy", "peak_memory",
+    "host_memory", "gpus", "changes"};
+
+/// Whether more of it is better; of all others less is.
+constexpr bool more_is_better(Metric m) {
+  return m == Metric::tokens_per_s_per_gpu || m == Metric::useful_tokens_per_s;
+}
+
+/// Whether it follows from the step time alone in one job: the error band of the step time is the metric's.
+constexpr bool follows_step_time(Metric m) { return m <= Metric::energy; }
+
+/// What a layout may take at most. 0 sets no limit.
+struct Limits {
+  double memory_headroom = 0;     ///< least part of usable device memory that stays free, 0 to 1
+  double host_memory_gib = 0;     ///< a GPU
+  int gpus = 0;
+  int tp = 0, cp = 0, pp = 0, vpp = 0, ep = 0, etp = 0, micro_batch_size = 0;
+};
+
+/// A figure of one kind of GPU, or of all of them (key "").
+using PerHardware = std::map<std::string, double>;
+
+/// Training on this many tokens is what time, cost and energy are told for unless `train_tokens` says otherwise.
+inline constexpr double kUnitOfTokens = 1e9;
+
+/// Most dimensions of a Pareto front.
+inline constexpr std::size_t kMostMetrics = 4;
+
+/// What a sweep looks for.
+struct Goals {
+  Metric objective = Metric::tokens_per_s_per_gpu;
+  std::vector<Metric> pareto;               ///< two to four; empty: see `front_metrics`
+  std::optional<double> train_tokens;
+  PerHardware usd_per_gpu_hour;             ///< stated by the user: no price is taken from anywhere else
+  PerHardware watts_per_gpu;                ///< empty: the board power of the GPU's datasheet
+  std::optional<Layout> base;               ///< `changes` counts the axes on which a layout differs from it
+  Limits limits;
+};
+
+}  // namespace shardfit

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "io/load_study.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "io/data_dir.hpp"
+#include "io/load.hpp"
+#include "io/read_goals.hpp"
+#include "io/read_run.hpp"
+
+namespace shardfit::io {
+namespace {
+
+/// The values of an axis that makes jobs: those chosen, else those that the search lists, else none (the file's own field
+/// stays). What the search lists may not stand in the job too.
+template <class T, class Read>
+std::vector<T> job_axis(Json& json, const char* key, const Json* fixed, const std::vector<T>& chosen, const Place& file, Read read) {
+  std::vector<T> values;
+  const auto search = json.find("search");
+  if (search != json.end() && search->is_object() && search->contains(key)) {
+    const Json listed = (*search)[key];
+    search->erase(key);
+    const Value value(listed, file.down("search").down(key));
+    if (fixed) value.refuse("an axis in one place", std::string(key) + " has a fixed value too");
+    for (const Value& v : value.is_list() ? value.as_list() : std::vector<Value>{value}) {
+      const T one = read(v);
+      if (std::find(values.begin(), values.end(), one) != values.end()) v.refuse("each value once");
+      values.push_back(one);
+    }
+    if (values.empty()) value.refuse("a list of at least one value");
+  }
+  return chosen.empty() ? values : chosen;
+}
+
+const Json* member(const Json& json, const char* key) {
+  const auto found = json.is_object() ? json.find(key) : json.end();
+  return found == json.end() || found->is_null() ? nullptr : &*found;
+}
+
+/// A search that listed only what makes jobs is none.
+void drop_empty_search(Json& json) {
+  const auto search = json.find("search");
+  if (search != json.end() && search->is_object() && search->empty() && json.contains("layout")) json.erase("search");
+}
+
+class Expansion {
+ public:
+  Expansion(Json json, const std::string& file, const JobChoice& choice) : json_(std::move(json)), place_{file, ""} {
+    if (!json_.is_object()) return;   // read_run says what is wrong
+    const auto text = [](const Value& v) { return v.as_text(); };
+    const Json* training = member(json_, "training");
+    hardware_ = job_axis(json_, "hardware", member(json_, "hardware"), choice.hardware, place_, text);
+    gpus_ = job_axis(json_, "gpus", member(json_, "gpus"), choice.gpus, place_, [](const Value& v) { return v.as_int(1, kMostGpus); });
+    precision_ = job_axis(json_, "precision", training ? member(*training, "precision") : nullptr, choice.precision, place_, text);
+    drop_empty_search(json_);
+    rules_.largest_gpus = gpus_.empty() ? 0 : *std::max_element(gpus_.begin(), gpus_.end());
+  }
+
+  std::vector<Scenario> all() {
+    with(hardware_, [&](const std::string& v) { json_["hardware"] = v; }, [&] {
+      with(gpus_, [&](int v) { json_["gpus"] = v; }, [&] {
+        with(precision_, [&](const std::string& v) { json_["training"]["precision"] = v; }, [&] { read(); });
+      });
+    });
+    return std::move(scenarios_);
+  }
+
+ private:
+  template <class T, class Set, class Then>
+  void with(const std::vector<T>& values, Set set, Then then) {
+    if (values.empty()) return then();
+    for (const T& value : values) {
+      set(value);
+      then();
+    }
+  }
+  void read() {
+    scenarios_.push_back(read_run(Value(json_, place_), rules_));
+    if (scenarios_.back().name.empty()) scenarios_.back().name = place_.file;
+  }
+
+  Json json_;
+  Place place_;
+  RunRules rules_;
+  std::vector<std::string> hardware_, precision_;
+  std::vector<int> gpus_;
+  std::vector<Scenario> scenarios_;
+};
+
+StudyFile study_of(Json json, const std::string& file, const JobChoice& choice) {
+  StudyFile study;
+  study.file = file;
+  if (const Json* goals = member(json, "goals")) study.goals = read_goals(Value(*goals, Place{file, "/goals"}));
+  if (json.is_object()) json.erase("goals");
+  study.scenarios = Expansion(std::move(json), file, choice).all();
+  return study;
+}
+
+}  // namespace
+
+StudyFile parse_study(const std::string& text, const std::string& file, const JobChoice& choice) {
+  return study_of(parse_json(text, file), file, choice);
+}
+
+StudyFile load_study(const std::string& path, const JobChoice& choice) {
+  const std::string file = path.find('/') == std::string::npos && !path.ends_with(".json")
+                               ? find_data("scenarios", path, {"", "scenario"})
+                               : path;
+  return study_of(parse_json_file(file), file, choice);
+}
+
+Scenario first_job(StudyFile study) {
+  Scenario first = std::move(study.scenarios.front());
+  if (study.scenarios.size() > 1)
+    first.assumptions.push_back(fmt::format("of {} jobs in the search the first is taken: {} x {} in {} (--gpus, --hardware, --precision)",
+                                            study.scenarios.size(), first.job.gpus, first.job.hardware.name,
+                                            name_of(first.job.training.precision)));
+  return first;
+}
+
+Scenario parse_scenario(const std::string& text, const std::string& file) { return first_job(parse_study(text, file)); }
+
+Scenario load_scenario(const std::string& path) { return first_job(load_study(path)); }
+
+}  // namespace shardfit::io
