@@ -68,13 +68,13 @@ void add_goal_flags(CLI::App& command, GoalFlags& f) {
     add(flag, value, "N", help)->check(CLI::Range(1, 1 << 30));
   };
   most("--max-gpus", f.max_gpus, "Most GPUs");
-  most("--max-tp", f.max_tp, "Largest tp; likewise the others");
-  most("--max-cp", f.max_cp, "");
-  most("--max-pp", f.max_pp, "");
-  most("--max-vpp", f.max_vpp, "");
-  most("--max-ep", f.max_ep, "");
-  most("--max-etp", f.max_etp, "");
-  most("--max-micro-batch-size", f.max_micro_batch_size, "");
+  most("--max-tp", f.max_tp, "Largest tp");
+  most("--max-cp", f.max_cp, "Largest cp");
+  most("--max-pp", f.max_pp, "Largest pp");
+  most("--max-vpp", f.max_vpp, "Largest vpp");
+  most("--max-ep", f.max_ep, "Largest ep");
+  most("--max-etp", f.max_etp, "Largest etp");
+  most("--max-micro-batch-size", f.max_micro_batch_size, "Largest micro-batch size");
 }
 
 Goals goals_with(Goals goals, const GoalFlags& f) {

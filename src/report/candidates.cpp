@@ -7,6 +7,7 @@
 
 #include "report/csv.hpp"
 #include "report/layout_fields.hpp"
+#include "report/numbers.hpp"
 #include "shardfit/report/views.hpp"
 
 namespace shardfit {
@@ -22,9 +23,11 @@ struct Source {
   const Layout& layout;
   const Measure& measure;
   Estimator::Workspace& workspace;
+  bool totals;                    ///< whether figures of the whole training are asked for
 
   /// A metric's cell; empty where the goals give no figure for it.
   Cell metric(Metric m, double per_unit = 1) const {
+    if (!totals && (m == Metric::train_time || m == Metric::cost || m == Metric::energy)) return Cell();
     const double v = measure.value(m, layout, candidate.quick, workspace);
     return v < 0 ? Cell() : Cell(v / per_unit);
   }
@@ -73,16 +76,20 @@ const std::array<FigureField, 19>& figure_fields() {
   return fields;
 }
 
-/// Shows the columns in which the jobs of a study differ.
-void show_differing(Table& table) {
+/// Shows the columns in which rows differ in their job; returns what of the job they have in common, if studies of several
+/// jobs could differ in it.
+std::string show_differing(const Study& study, Table& table) {
+  std::string same;
   for (Column& column : table.columns) {
     if (column.key != "hardware" && column.key != "gpus" && column.key != "precision") continue;
     const std::size_t index = std::size_t(&column - table.columns.data());
-    const bool differs = std::any_of(table.rows.begin(), table.rows.end(), [&](const Row& row) {
-      return row.cells[index] != table.rows.front().cells[index];
-    });
+    const Cell& first = table.rows.front().cells[index];
+    const bool differs = std::any_of(table.rows.begin(), table.rows.end(), [&](const Row& row) { return row.cells[index] != first; });
     if (differs) column.shown = Shown::everywhere;
+    else if (study.jobs().size() > 1 && column.shown != Shown::everywhere)
+      same += (same.empty() ? "" : ", ") + column.key + "=" + with_unit(column, first);
   }
+  return same;
 }
 
 std::vector<Metric> printed_metrics(const Study& study) {
@@ -106,6 +113,11 @@ std::vector<Column> all_candidate_columns(std::span<const Metric> printed) {
 }
 
 CandidateRows::CandidateRows(const Study& study) : study_(study), workspaces_(study.jobs().size()) {
+  // Of a unit of tokens nobody wants them unasked.
+  const std::vector<Metric> asked = printed_metrics(study);
+  totals_ = study.goals().train_tokens.has_value() || std::any_of(asked.begin(), asked.end(), [](Metric m) {
+    return m == Metric::train_time || m == Metric::cost || m == Metric::energy;
+  });
   for (const StudyJob& job : study.jobs()) measures_.emplace_back(job.scenario->job, *job.estimator, study.goals(), std::span<const Metric>());
 }
 
@@ -117,7 +129,7 @@ Row CandidateRows::row(const Candidate& candidate, const Judged* judged) {
   const Job& j = study_.jobs()[job].scenario->job;
   const Layout layout = study_.layout_of(candidate.index);
   const GridSizes grid = grid_sizes(layout, j.gpus, j.training.global_batch_size);
-  const Source source{candidate, judged, j, study_.jobs()[job].estimator->usable_memory(), layout, measures_[job], workspaces_[job]};
+  const Source source{candidate, judged, j, study_.jobs()[job].estimator->usable_memory(), layout, measures_[job], workspaces_[job], totals_};
   Row row;
   for (const FigureField& field : figure_fields()) row.cells.push_back(field.read(source));
   for (const LayoutField& field : layout_fields()) row.cells.push_back(field.read(layout, grid));
@@ -131,9 +143,11 @@ Section candidate_section(const char* key, std::string title, const Study& study
   CandidateRows rows(study);
   for (const Judged& candidate : candidates) table.rows.push_back(rows.row(candidate));
   Section section{key, std::move(title), Table{}, {}};
-  const std::string same = hide_constant_columns(table);
+  std::string same = table.rows.empty() ? "" : show_differing(study, table);
+  const std::string fields = hide_constant_columns(table);
+  if (!same.empty() && !fields.empty()) same += ", ";
+  same += fields;
   if (!same.empty()) section.notes.push_back("in every row: " + same);
-  if (!table.rows.empty()) show_differing(table);
   table.columns.insert(table.columns.begin(), {"rank", "#", ColumnKind::count});
   for (std::size_t i = 0; i < table.rows.size(); ++i)
     table.rows[i].cells.insert(table.rows[i].cells.begin(), count_cell(std::int64_t(i) + 1));

@@ -72,7 +72,7 @@ Section goals_section(const Study& study, const SweepResult& result) {
     facts.push_back({{"train_tokens", "tokens to train", ColumnKind::number, 0}, goals.train_tokens.value_or(kUnitOfTokens),
                      goals.train_tokens ? "" : "a unit of them: --train-tokens states the run's"});
   add_prices(study, facts);
-  if (energy) add_power(study, facts);
+  if (energy || goals.train_tokens) add_power(study, facts);
   if (goals.base) facts.push_back(text_fact("base", "base layout", layout_id(*goals.base)));
   add_limits(goals.limits, facts);
   return {"goals", "Looked for", std::move(facts), {}};
