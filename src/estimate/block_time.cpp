@@ -125,11 +125,10 @@ PassTime& PassTime::operator+=(const PassTime& o) {
   return *this;
 }
 
-PassTime operator*(PassTime t, double n) {
-  t.gemm *= n; t.experts *= n; t.attention *= n; t.scan *= n; t.memory *= n; t.quantize *= n; t.gaps *= n; t.tp *= n;
-  t.ep *= n; t.ep_hideable *= n; t.cp *= n; t.hidden *= n; t.sync *= n; t.host *= n;
-  t.serial *= n;
-  return t;
+void PassTime::add(const PassTime& o, double n) {
+  gemm += o.gemm * n; experts += o.experts * n; attention += o.attention * n; scan += o.scan * n; memory += o.memory * n;
+  quantize += o.quantize * n; gaps += o.gaps * n; tp += o.tp * n; ep += o.ep * n; cp += o.cp * n;
+  ep_hideable += o.ep_hideable * n; hidden += o.hidden * n; sync += o.sync * n; host += o.host * n; serial += o.serial * n;
 }
 
 TimedOps time_ops(const block::OpList& ops, const TimingRates& rates) {

@@ -38,7 +38,7 @@ struct PassTime {
   double serial = 0;               ///< host loops that the device waits for
 
   PassTime& operator+=(const PassTime& o);
-  friend PassTime operator*(PassTime t, double n);
+  void add(const PassTime& o, double n);   ///< `n` of them
   /// Device seconds with a share `ep_hidden` of the hideable expert traffic behind compute. A second of hidden traffic
   /// slows the compute by `slowdown` seconds.
   double device(double ep_hidden, double slowdown) const {

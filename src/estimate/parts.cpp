@@ -30,7 +30,7 @@ block::Shapes vision_shapes(const Job& job, block::Shapes shapes, ModelPart part
 
 /// Two parts that run one after the other as one.
 memory::ActivationProfile together(memory::ActivationProfile a, const memory::ActivationProfile& b) {
-  for (std::size_t t = 0; t < kCount<MemoryTerm>; ++t) a.saved[MemoryTerm(t)] += b.saved[MemoryTerm(t)];
+  a.saved += b.saved;
   a.checkpoint += b.checkpoint;
   a.recompute_working_set += b.recompute_working_set;
   a.forward_transient = std::max(a.forward_transient, b.forward_transient);

@@ -14,11 +14,12 @@
 namespace shardfit::estimate {
 
 /// What recompute, graphs and overlap decide of a part.
+/// A search reads a few fields of many of these: what it always reads comes first.
 struct PartCosts {
+  PassLoad forward, backward, rerun;       ///< `time`, reduced to what a stage's seconds are made of
   memory::ActivationProfile plain;         ///< kept whole (selective recompute applied)
   memory::ActivationProfile checkpointed;  ///< under full recompute
   BlockTime time;
-  PassLoad forward, backward, rerun;       ///< `time`, reduced to what a stage's seconds are made of
 };
 
 /// One part of the model (a kind of decoder block, the embedding, the head, ...) under one layout.

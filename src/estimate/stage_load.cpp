@@ -31,7 +31,6 @@ double sixth_root(double x) {
 
 /// Layers of a kind on a stage that full recompute runs again.
 int rerun_layers(const Problem& problem, const Evaluation& e, const Recompute& recompute, int stage, int kind) {
-  if (recompute.granularity != RecomputeGranularity::full) return 0;
   if (recompute.method != RecomputeMethod::block) return e.work(stage).layers[std::size_t(kind)];
   int layers = 0;
   for (int v = 0; v < e.plan.vpp; ++v) {
@@ -41,18 +40,25 @@ int rerun_layers(const Problem& problem, const Evaluation& e, const Recompute& r
   return layers;
 }
 
-/// Everything of a stage that is not vision, with how often it runs: calls f(costs, times, times run again whole).
+/// Everything of a stage that is not vision: calls f(costs, times that it runs).
 template <class F>
-void for_each_timed_part(const Problem& problem, const Evaluation& e, const Recompute& recompute, int stage, F f) {
+void for_each_timed_part(const Evaluation& e, int stage, F f) {
   const StageWork& work = e.work(stage);
-  for (int k = 0; k < problem.layers.size(); ++k)
-    if (const int n = work.layers[std::size_t(k)])
-      f(*e.parts.kind(k).costs, n, rerun_layers(problem, e, recompute, stage, k));
-  if (work.embeddings) f(*e.parts.embedding().costs, work.embeddings, 0);
-  const bool mtp_reruns =
-      recompute.granularity == RecomputeGranularity::full && recompute.method == RecomputeMethod::uniform;
-  if (work.mtp_layers) f(*e.parts.mtp(true).costs, work.mtp_layers, mtp_reruns ? work.mtp_layers : 0);
-  if (work.heads) f(*e.parts.head().costs, work.heads, 0);
+  for (std::size_t k = 0; k < work.layers.size(); ++k)
+    if (const int n = work.layers[k]) f(*e.parts.kind(int(k)).costs, n);
+  if (work.embeddings) f(*e.parts.embedding().costs, work.embeddings);
+  if (work.mtp_layers) f(*e.parts.mtp(true).costs, work.mtp_layers);
+  if (work.heads) f(*e.parts.head().costs, work.heads);
+}
+
+/// What full recompute runs again of a stage.
+void add_full_rerun(const Problem& problem, const Evaluation& e, const Recompute& recompute, int stage, PassLoad& rerun) {
+  const StageWork& work = e.work(stage);
+  for (std::size_t k = 0; k < work.layers.size(); ++k)
+    if (const int n = work.layers[k] ? rerun_layers(problem, e, recompute, stage, int(k)) : 0)
+      rerun.add(e.parts.kind(int(k)).costs->forward, n);
+  if (work.mtp_layers && recompute.method == RecomputeMethod::uniform)
+    rerun.add(e.parts.mtp(true).costs->forward, work.mtp_layers);
 }
 
 /// A pass of the tower: its host loops first (after a drain), then the longer of device and launches.
@@ -115,12 +121,13 @@ VisionSeconds vision_seconds(const Problem& problem, const Evaluation& e, const 
 
 StageSums stage_sums(const Problem& problem, const Evaluation& e, const Layout& layout, int stage) {
   StageSums sums;
-  for_each_timed_part(problem, e, layout.recompute, stage, [&](const PartCosts& costs, int n, int rerun) {
+  for_each_timed_part(e, stage, [&](const PartCosts& costs, int n) {
     sums.forward.add(costs.forward, n);
     sums.backward.add(costs.backward, n);
     sums.rerun.add(costs.rerun, n);
-    if (rerun > 0) sums.rerun.add(costs.forward, rerun);
   });
+  if (layout.recompute.granularity == RecomputeGranularity::full)
+    add_full_rerun(problem, e, layout.recompute, stage, sums.rerun);
   sums.copy = offload_copy(problem, e, layout, stage);
   return sums;
 }
@@ -134,7 +141,8 @@ StageSeconds stage_seconds(const Problem& problem, const Evaluation& e, const La
                   schedule::combined_1f1b_pairs(pipeline_shape(layout, grid), stage);
   const double copy = sums.copy, copy_slows = copy * time[Coefficient::overlap_slowdown];
   const double f = sums.forward.device_at(t.ep_hidden) + copy_slows;
-  const double b = sums.backward.device_at(t.ep_hidden) + sums.rerun.device_at(t.ep_hidden) + copy_slows;
+  t.rerun_s = sums.rerun.device_at(t.ep_hidden);
+  const double b = sums.backward.device_at(t.ep_hidden) + t.rerun_s + copy_slows;
   t.offload_exposed = std::max(0.0, copy - kOffloadBehindGemm * sums.forward.gemm) +
                       std::max(0.0, copy - kOffloadBehindGemm * sums.backward.gemm);
   const double host_b = sums.backward.host + sums.rerun.host;
@@ -154,18 +162,15 @@ StageSeconds stage_seconds(const Problem& problem, const Evaluation& e, const La
   return t;
 }
 
-StageLoad stage_load(const Problem& problem, const Evaluation& e, const Layout& layout, int stage,
-                     const StageSeconds& seconds, double copy) {
-  StageLoad load{seconds};
-  for_each_timed_part(problem, e, layout.recompute, stage, [&](const PartCosts& costs, int n, int rerun) {
-    load.forward += costs.time.forward * n;
-    load.backward += costs.time.backward * n;
-    load.rerun += costs.time.rerun * n;
-    if (rerun > 0) load.rerun += costs.time.forward * rerun;
+StagePasses stage_passes(const Evaluation& e, int stage, double copy) {
+  StagePasses passes;
+  for_each_timed_part(e, stage, [&](const PartCosts& costs, int n) {
+    passes.forward.add(costs.time.forward, n);
+    passes.backward.add(costs.time.backward, n);
   });
-  load.forward.hidden += copy;
-  load.backward.hidden += copy;
-  return load;
+  passes.forward.hidden += copy;
+  passes.backward.hidden += copy;
+  return passes;
 }
 
 }  // namespace shardfit::estimate

@@ -24,18 +24,16 @@ struct StageSeconds {
   double offload_exposed = 0;              ///< activation offload that does not fit behind compute
   VisionSeconds vision;
   double ep_hidden = 0;                    ///< share of the hideable expert traffic that expert overlap hides
+  double rerun_s = 0;                      ///< of backward_s, what recompute runs again on the device
   double total() const { return forward_s + backward_s; }
 };
 StageSeconds stage_seconds(const Problem& problem, const Evaluation& evaluation, const Layout& layout,
                            const GridSizes& grid, int stage, const StageSums& sums);
 
-/// The same with every term of its passes.
-struct StageLoad : StageSeconds {
-  PassTime forward, backward, rerun;       ///< decoder, embedding, head and MTP
-};
-/// `copy`: of the stage's sums.
-StageLoad stage_load(const Problem& problem, const Evaluation& evaluation, const Layout& layout, int stage,
-                     const StageSeconds& seconds, double copy);
+/// Every term of a stage's passes: decoder, embedding, head and MTP; what recompute runs again is apart. `copy`: of the
+/// stage's sums.
+struct StagePasses { PassTime forward, backward; };
+StagePasses stage_passes(const Evaluation& evaluation, int stage, double copy);
 
 /// Device and host of one pass, of which the longer decides: (a^6 + b^6)^(1/6), a soft maximum.
 double soft_max(double device, double host);

@@ -86,7 +86,7 @@ StepAccount step_account(const Problem& problem, Evaluation& e, const Layout& la
   e.backward.resize(std::size_t(layout.pp));
   StepAccount account;
   StageSums sums;
-  StageSeconds of_slowest, seconds;
+  StageSeconds slowest, seconds;
   double copy = 0;
   for (int stage = 0; stage < layout.pp; ++stage) {
     const bool repeats = e.work(stage).repeats;
@@ -95,17 +95,17 @@ StepAccount step_account(const Problem& problem, Evaluation& e, const Layout& la
     if (!repeats || layout.overlap.expert_alltoall) seconds = stage_seconds(problem, e, layout, grid, stage, sums);
     e.forward[std::size_t(stage)] = seconds.forward_s;
     e.backward[std::size_t(stage)] = seconds.backward_s;
-    if (stage == 0 || seconds.total() > of_slowest.total())
-      of_slowest = seconds, account.slowest_stage = stage, copy = sums.copy;
+    if (stage == 0 || seconds.total() > slowest.total())
+      slowest = seconds, account.slowest_stage = stage, copy = sums.copy;
   }
-  const StageLoad slowest = stage_load(problem, e, layout, account.slowest_stage, of_slowest, copy);
+  const StagePasses passes = stage_passes(e, account.slowest_stage, copy);
   const schedule::StepTime step = e.timer.time(pipeline_shape(layout, grid), e.forward, e.backward,
                                                boundary_transfer(problem, e, layout, grid));
   const double m = grid.microbatches;
   TimeLedger& ledger = account.ledger;
-  add_pass(ledger, slowest.forward, m, slowest.ep_hidden, slowdown);
-  add_pass(ledger, slowest.backward, m, slowest.ep_hidden, slowdown);
-  ledger.add(TimeTerm::recompute, Seconds(slowest.rerun.device(slowest.ep_hidden, slowdown) * m));
+  add_pass(ledger, passes.forward, m, slowest.ep_hidden, slowdown);
+  add_pass(ledger, passes.backward, m, slowest.ep_hidden, slowdown);
+  ledger.add(TimeTerm::recompute, Seconds(slowest.rerun_s * m));
   ledger.add(TimeTerm::host, Seconds(slowest.host_extra * m));
   ledger.add(TimeTerm::vision, Seconds((slowest.vision.forward + slowest.vision.backward) * m));
   ledger.add(TimeTerm::offload, Seconds(slowest.offload_exposed * m));
@@ -118,7 +118,6 @@ StepAccount step_account(const Problem& problem, Evaluation& e, const Layout& la
   ledger.add(TimeTerm::overlap_slowdown, Seconds(dp.hidden * slowdown));
   ledger.add(TimeTerm::optimizer, Seconds(once.optimizer));
   ledger.add(TimeTerm::step_overhead, milliseconds(problem.job.time[Coefficient::step_overhead_ms]));
-  account.hidden_s = (slowest.forward.hidden + slowest.backward.hidden + slowest.rerun.hidden) * m + dp.hidden;
   return account;
 }
 

@@ -10,7 +10,6 @@ namespace shardfit::estimate {
 struct StepAccount {
   TimeLedger ledger;
   int slowest_stage = 0;
-  double hidden_s = 0;             ///< traffic behind compute, a step of the slowest stage
 };
 
 /// Fills `e.forward` and `e.backward` with the stages' seconds as well.

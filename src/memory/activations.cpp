@@ -49,7 +49,7 @@ void add_saved(const block::Op& op, const block::Saved& s, const ProfileOptions&
     p.offloaded += s.bytes;
     return;
   }
-  p.saved[options.fold.value_or(saved_term(op.view))] += s.bytes;
+  p.saved.add(options.fold.value_or(saved_term(op.view)), s.bytes);
   if (s.routed) p.routed += s.bytes;
   if (graph_holds(op, options.cuda_graph)) p.graphed += s.bytes;
 }
@@ -70,7 +70,7 @@ void checkpoint_whole_block(const ProfileOptions& options, ActivationProfile& p)
   p.recompute_working_set = std::max(p.saved_total() - options.block_input, Bytes(0));
   p.routed_working_set = p.routed;
   p.saved = {};
-  p.saved[options.fold.value_or(MemoryTerm::saved_checkpoints)] = options.block_input;
+  p.saved.add(options.fold.value_or(MemoryTerm::saved_checkpoints), options.block_input);
   p.routed = p.graphed = Bytes(0);
 }
 

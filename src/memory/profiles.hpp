@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <utility>
 #include <vector>
@@ -38,10 +39,32 @@ ParamCounts count_params(const block::OpList& ops);
 using WeightShapes = std::vector<std::pair<std::int64_t, std::int64_t>>;
 WeightShapes weight_shapes(const block::OpList& ops);
 
+/// Bytes by saved_* term, the only ones that a block keeps. The sum is kept beside the rows, so that it is one number to
+/// read where the terms do not matter.
+class SavedBytes {
+ public:
+  static constexpr std::size_t kFirst = std::size_t(MemoryTerm::saved_attention),
+                               kEnd = std::size_t(MemoryTerm::saved_head) + 1;
+  void add(MemoryTerm term, Bytes bytes) {
+    rows_[std::size_t(term) - kFirst] += bytes;
+    total_ += bytes;
+  }
+  Bytes operator[](MemoryTerm term) const { return rows_[std::size_t(term) - kFirst]; }
+  Bytes total() const { return total_; }
+  SavedBytes& operator+=(const SavedBytes& o) {
+    for (std::size_t i = 0; i < rows_.size(); ++i) rows_[i] += o.rows_[i];
+    total_ += o.total_;
+    return *this;
+  }
+
+ private:
+  Bytes total_;
+  std::array<Bytes, kEnd - kFirst> rows_{};
+};
+
 /// What a block keeps per micro-batch between its forward and its backward, and what it needs while it runs.
 /// All bytes are those of balanced routing; `routed` parts grow with the stated imbalance.
 struct ActivationProfile {
-  EnumArray<MemoryTerm, Bytes> saved{};  ///< only the saved_* terms are used, see saved_total
   Bytes routed;                          ///< of `saved`, the part that grows with imbalance
   Bytes checkpoint;                      ///< the block's input: all that full recompute keeps
   Bytes recompute_working_set;  ///< what backward makes again (selective: dropped tensors; full: all)
@@ -50,12 +73,8 @@ struct ActivationProfile {
   Bytes routed_forward, routed_backward;        ///< of them, the part that grows with imbalance
   Bytes graphed;                                ///< of `saved`, what operations inside a CUDA graph hold
   Bytes offloaded;  ///< moved to host memory by fine-grained offload; not in `saved`
-  Bytes saved_total() const {
-    Bytes sum;
-    for (auto t = std::size_t(MemoryTerm::saved_attention); t <= std::size_t(MemoryTerm::saved_head); ++t)
-      sum += saved[MemoryTerm(t)];
-    return sum;
-  }
+  SavedBytes saved;
+  Bytes saved_total() const { return saved.total(); }
 };
 
 }  // namespace shardfit::memory

@@ -104,7 +104,7 @@ namespace detail {
 
 template <class Acc>
 void add_saved(const ActivationProfile& p, std::int64_t copies, Acc& acc) {
-  for (std::size_t t = 0; t < kCount<MemoryTerm>; ++t)
+  for (std::size_t t = SavedBytes::kFirst; t < SavedBytes::kEnd; ++t)
     if (p.saved[MemoryTerm(t)].value) acc.add(MemoryTerm(t), p.saved[MemoryTerm(t)] * copies);
 }
 

@@ -28,7 +28,7 @@ MemoryLedger ledger(const StageInputs& in, MemoryMoment moment) {
 
 ActivationProfile keeping(MemoryTerm term, Bytes bytes) {
   ActivationProfile p;
-  p.saved[term] = bytes;
+  p.saved.add(term, bytes);
   return p;
 }
 
