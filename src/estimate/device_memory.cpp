@@ -1,17 +1,33 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "estimate/device_memory.hpp"
 
+#include <initializer_list>
+
 #include "memory/verdict.hpp"
 
 namespace shardfit::estimate {
 namespace {
 
-template <class Acc>
-Acc device_use(const memory::StageInputs& in, const memory::StageEvents& events, const memory::OutsideInputs& outside,
-               MemoryMoment moment) {
-  Acc acc;
-  memory::device_memory(in, events, outside, moment, acc);
-  return acc;
+/// The moments of a stage that may hold the most: the first of those that allocate the most; under graphs, which reserve
+/// apart for their replays, for the idle device and for neither, one of each.
+void look_at(const memory::StageInputs& in, const memory::OutsideInputs& outside, int stage, DevicePeak& peak) {
+  using M = MemoryMoment;
+  const memory::StageEvents events(in);
+  const EnumArray<MemoryMoment, MemoryTotal> totals = memory::stage_totals(in, events);
+  const auto look = [&](std::initializer_list<M> moments) {
+    M most = *moments.begin();
+    for (const M m : moments)
+      if (totals[m].allocated() > totals[most].allocated()) most = m;
+    MemoryTotal use = totals[most];
+    memory::add_outside_of(in, events, outside, most, use);
+    const bool sooner = use.total() == peak.need && stage == peak.stage && most < peak.moment;
+    if (use.total() > peak.need || sooner) peak = {use.total(), stage, most};
+  };
+  if (in.graphs.impl == CudaGraphImpl::none)
+    return look({M::after_build, M::between_steps, M::forward, M::backward, M::optimizer_step, M::first_step});
+  look({M::after_build, M::first_step});
+  look({M::between_steps, M::optimizer_step});
+  look({M::forward, M::backward});
 }
 
 }  // namespace
@@ -24,13 +40,8 @@ DevicePeak device_peak(const Problem& problem, Evaluation& e, const Layout& layo
   DevicePeak peak;
   for (int stage = 0; stage < layout.pp; ++stage) {
     if (e.work(stage).repeats) continue;   // and fewer live micro-batches
-    const memory::StageInputs& in = stage_inputs(problem, e, layout, grid, stage);
-    const memory::StageEvents events(in);
-    for (std::size_t m = 0; m < kCount<MemoryMoment>; ++m) {
-      const Bytes need = device_use<MemoryTotal>(in, events, outside, MemoryMoment(m)).total();
-      if (need > peak.need) peak = {need, stage, MemoryMoment(m)};
-      if (enough && need > *enough) return peak;
-    }
+    look_at(stage_inputs(problem, e, layout, grid, stage), outside, stage, peak);
+    if (enough && peak.need > *enough) return peak;
   }
   return peak;
 }
@@ -41,8 +52,10 @@ std::vector<StageMemory> memory_ledgers(const Problem& problem, Evaluation& e, c
   for (int stage = 0; stage < layout.pp; ++stage) {
     const memory::StageInputs& in = stage_inputs(problem, e, layout, grid, stage);
     const memory::StageEvents events(in);
-    for (std::size_t m = 0; m < kCount<MemoryMoment>; ++m)
-      all.push_back({stage, MemoryMoment(m), device_use<MemoryLedger>(in, events, outside, MemoryMoment(m))});
+    for (std::size_t m = 0; m < kCount<MemoryMoment>; ++m) {
+      all.push_back({stage, MemoryMoment(m), {}});
+      memory::device_memory(in, events, outside, MemoryMoment(m), all.back().ledger);
+    }
   }
   return all;
 }

@@ -13,8 +13,6 @@ ShardKey shard_key(const Layout& l) {
           .cp_comm_type = l.cp_comm_type};
 }
 
-CostKey cost_key(const Layout& l) { return {l.recompute, l.cuda_graph, l.overlap, l.offload.activation_modules}; }
-
 bool trains(const Job& job, ModelPart part) {
   return job.training.task != Task::lora && !job.training.frozen.contains(part);
 }
@@ -46,27 +44,24 @@ constexpr int kBf16Bytes = 2;
 /// largest search that ships are fewer)
 constexpr std::size_t kMostCached = 1024;
 
-/// A cost key as one number; none where a count of layers is out of all proportion.
-std::optional<std::uint64_t> number_of(const CostKey& key) {
+}  // namespace
+
+CostKey cost_key(const Layout& layout) {
   std::uint64_t number = 0;
   const auto append = [&number](std::uint64_t value, int bits) { number = number << bits | value; };
   constexpr int kLayerBits = 16, kEnumBits = 3, kSetBits = 10;
   static_assert(kCount<RecomputeModule> <= kSetBits && kCount<GraphScope> <= kSetBits && kCount<OffloadModule> <= kSetBits);
-  if (key.recompute.num_layers < 0 || key.recompute.num_layers >= 1 << kLayerBits) return std::nullopt;
-  append(std::uint64_t(key.recompute.granularity), kEnumBits);
-  append(std::uint64_t(key.recompute.method), 1);
-  append(std::uint64_t(key.recompute.num_layers), kLayerBits);
-  append(key.recompute.modules.bits(), kSetBits);
-  append(std::uint64_t(key.cuda_graph.impl), kEnumBits);
-  append(key.cuda_graph.scopes.bits(), kSetBits);
-  append(key.offloaded.bits(), kSetBits);
-  for (bool on : {key.overlap.grad_reduce, key.overlap.param_gather, key.overlap.tp_comm, key.overlap.expert_alltoall,
-                  key.overlap.delay_wgrad})
-    append(on, 1);
+  if (layout.recompute.num_layers < 0 || layout.recompute.num_layers >= 1 << kLayerBits) return std::nullopt;
+  append(std::uint64_t(layout.recompute.granularity), kEnumBits);
+  append(std::uint64_t(layout.recompute.method), 1);
+  append(std::uint64_t(layout.recompute.num_layers), kLayerBits);
+  append(layout.recompute.modules.bits(), kSetBits);
+  append(std::uint64_t(layout.cuda_graph.impl), kEnumBits);
+  append(layout.cuda_graph.scopes.bits(), kSetBits);
+  append(layout.offload.activation_modules.bits(), kSetBits);
+  append(layout.overlap.tp_comm, 1);
   return number;
 }
-
-}  // namespace
 
 Parts::Parts(const Problem& problem) : problem_(problem) {
   for (ShardTables* tables : {&eager_, &whole_graph_}) tables->kinds.resize(problem.layers.kinds.size());
@@ -79,16 +74,15 @@ const topology::GroupLinks& Parts::links_of(GroupShape shape) {
 }
 
 CostCache::Slot CostCache::slot(const CostKey& key) {
-  const std::optional<std::uint64_t> number = number_of(key);
-  if (!number) return {&unremembered_, false};
+  if (!key) return {&unremembered_, false};
   // A search asks for the same keys in the same order again and again.
-  std::size_t at = last_ + 1 < keys_.size() && keys_[last_ + 1] == *number
+  std::size_t at = last_ + 1 < keys_.size() && keys_[last_ + 1] == *key
                        ? last_ + 1
-                       : std::size_t(std::find(keys_.begin(), keys_.end(), *number) - keys_.begin());
+                       : std::size_t(std::find(keys_.begin(), keys_.end(), *key) - keys_.begin());
   const bool found = at < keys_.size();
   if (!found) {
     if (keys_.size() == kMostCached) return {&unremembered_, false};
-    keys_.push_back(*number);
+    keys_.push_back(*key);
     if (costs_.size() < keys_.size()) costs_.emplace_back();
   }
   last_ = at;
@@ -105,10 +99,10 @@ void Parts::prepare(const Layout& layout) {
     now_->cost_key.reset();
     now_->cache.clear();
   }
-  const CostKey costs = cost_key(layout);
-  if (now_->cost_key != costs) {
-    cost(layout);
-    now_->cost_key = costs;
+  const CostKey key = cost_key(layout);
+  if (!key || now_->cost_key != key) {
+    cost(layout, key);
+    now_->cost_key = key;
   }
 }
 
@@ -204,12 +198,22 @@ void Parts::cost_vision(const Layout& layout, CostTable& costs) {
   PartCosts both;
   both.plain = together(encoder.plain, projector.plain);
   both.checkpointed = together(encoder.checkpointed, projector.plain);
+  const double slowdown = problem_.job.time[Coefficient::overlap_slowdown];
+  const auto add_passes = [&](PassTime BlockTime::*direction, PassLoad& load) {
+    PassTime pass = encoder.time.*direction;
+    pass += projector.time.*direction;
+    both.time.*direction = pass;
+    pass.serial = 0;
+    load = pass.load(slowdown);
+  };
+  add_passes(&BlockTime::forward, both.forward);
+  add_passes(&BlockTime::backward, both.backward);
   costs.insert(costs.end(), {encoder, projector, both});
 }
 
 /// Points the parts at their costs, which are made if the cache does not have them.
-void Parts::cost(const Layout& layout) {
-  const CostCache::Slot slot = now_->cache.slot(cost_key(layout));
+void Parts::cost(const Layout& layout, const CostKey& key) {
+  const CostCache::Slot slot = now_->cache.slot(key);
   if (!slot.found) {
     slot.costs->clear();
     cost_anew(layout, *slot.costs);

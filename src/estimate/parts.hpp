@@ -41,24 +41,20 @@ struct ShardKey {
   friend bool operator==(const ShardKey&, const ShardKey&) = default;
 };
 
-/// And which the profiles and pass times depend on beside the shard key.
-struct CostKey {
-  Recompute recompute;
-  CudaGraph cuda_graph;
-  Overlap overlap;
-  EnumSet<OffloadModule> offloaded;
-  friend bool operator==(const CostKey&, const CostKey&) = default;
-};
-
 /// The costs of every part that the model has, in the order of ShardTables::for_each; of tower and projector as one, last.
 using CostTable = std::vector<PartCosts>;
+
+/// And which the profiles and pass times depend on beside the shard key, as one number: recompute, graphs, offloaded
+/// modules, overlap of tensor-parallel traffic. None where a count of layers is out of all proportion.
+using CostKey = std::optional<std::uint64_t>;
+CostKey cost_key(const Layout& layout);
 
 /// Costs by cost key, of one shard key: a search returns to each key once for every way to cut and shard the model, and
 /// reads them where they lie. Memory is kept when the cache is emptied.
 class CostCache {
  public:
-  /// The table of a key: `found` says whether it is filled. One that is not remembered if the cache is full or the key is
-  /// no small number. Good until the next call.
+  /// The table of a key: `found` says whether it is filled. One that is not remembered if the cache is full or there is no
+  /// key. Good until the next call.
   struct Slot {
     CostTable* costs = nullptr;
     bool found = false;
@@ -76,13 +72,13 @@ class CostCache {
 /// The tables of one shard key.
 struct ShardTables {
   std::optional<ShardKey> shard_key;
-  std::optional<CostKey> cost_key;
+  CostKey cost_key;
   block::Shapes shapes;
   comm::LayoutLinks links{};
   TimingRates rates;
   std::vector<Part> kinds;
   Part embedding, head, tied_head, mtp_first, mtp_more, vision_encoder, vision_projector;
-  const PartCosts* vision = nullptr;       ///< tower and projector as one: profiles only
+  const PartCosts* vision = nullptr;       ///< tower and projector as one, see Parts::vision_costs
   workload::VisionBatch vision_batch;
   CostCache cache;
   int builds = 0;                          ///< how often these tables were made anew
@@ -113,9 +109,8 @@ class Parts {
   const Part& mtp(bool first_depth) const { return first_depth ? now_->mtp_first : now_->mtp_more; }
   const Part& vision_encoder() const { return now_->vision_encoder; }
   const Part& vision_projector() const { return now_->vision_projector; }
-  const memory::ActivationProfile& vision_profile(bool full_recompute) const {
-    return full_recompute ? now_->vision->checkpointed : now_->vision->plain;
-  }
+  /// Tower and projector as one: profiles, and passes without their serial part, which is in `time` alone.
+  const PartCosts& vision_costs() const { return *now_->vision; }
   /// Every part that the model has.
   template <class F>
   void for_each(F f) const {
@@ -135,7 +130,7 @@ class Parts {
  private:
   void build(const Layout& layout);
   void build_part(Part& part, block::OpList balanced, block::OpList loaded);
-  void cost(const Layout& layout);
+  void cost(const Layout& layout, const CostKey& key);
   void cost_anew(const Layout& layout, CostTable& costs);
   PartCosts cost_part(const Part& part, const Layout& layout, std::optional<MemoryTerm> fold, Bytes input) const;
   void cost_vision(const Layout& layout, CostTable& costs);

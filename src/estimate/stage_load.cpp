@@ -61,13 +61,9 @@ void add_full_rerun(const Problem& problem, const Evaluation& e, const Recompute
     rerun.add(e.parts.mtp(true).costs->forward, work.mtp_layers);
 }
 
-/// A pass of the tower: its host loops first (after a drain), then the longer of device and launches.
-double vision_pass(const PassTime& encoder, const PassTime& projector, double wait, double slowdown) {
-  PassTime both = encoder;
-  both += projector;
-  const double serial = both.serial;
-  both.serial = 0;
-  return serial + soft_max(both.device(0, slowdown) * wait, both.host);
+/// A pass of tower and projector: host loops first (after a drain), then the longer of device and launches.
+double vision_pass(double serial, const PassLoad& rest, double wait) {
+  return serial + soft_max(rest.device * wait, rest.host);
 }
 
 /// Host copies of offloaded activations, one way, s a micro-batch.
@@ -104,18 +100,16 @@ int ranks_waiting_for_images(const Layout& layout, const GridSizes& grid) {
 }
 
 VisionSeconds vision_seconds(const Problem& problem, const Evaluation& e, const Layout& layout, const GridSizes& grid) {
-  const double slowdown = problem.job.time[Coefficient::overlap_slowdown];
   const double wait = workload::expected_slowest(ranks_waiting_for_images(layout, grid), e.parts.vision_batch().spread);
-  const BlockTime& tower = e.parts.vision_encoder().costs->time;
-  const BlockTime& projector = e.parts.vision_projector().costs->time;
+  const PartCosts &both = e.parts.vision_costs(), &tower = *e.parts.vision_encoder().costs;
   VisionSeconds t;
-  t.forward = vision_pass(tower.forward, projector.forward, wait, slowdown);
+  t.forward = vision_pass(both.time.forward.serial, both.forward, wait);
   const EnumSet<ModelPart>& frozen = problem.job.training.frozen;
   if (frozen.contains(ModelPart::vision_model) && frozen.contains(ModelPart::vision_projection)) return t;
-  t.backward = vision_pass(tower.backward, projector.backward, wait, slowdown);
+  t.backward = vision_pass(both.time.backward.serial, both.backward, wait);
   const bool reruns = layout.recompute.granularity == RecomputeGranularity::full && !frozen.contains(ModelPart::vision_model);
-  if (reruns) t.backward += soft_max(tower.forward.device(0, slowdown) * wait, tower.forward.host);
-  else t.backward += tower.rerun.device(0, slowdown) * wait;
+  if (reruns) t.backward += soft_max(tower.forward.device * wait, tower.forward.host);
+  else t.backward += tower.rerun.device * wait;
   return t;
 }
 

@@ -239,7 +239,8 @@ void set_stage_constants(const Problem& problem, Evaluation& e, const Layout& la
   in.small = small_terms(problem, e, layout, stage);
   in.state = memory::static_state(static_inputs(problem, e, layout, grid, stage));
   in.fsdp = fsdp_inputs(problem, e, layout, grid, stage);
-  c.fsdp = memory::FsdpMoments(in.fsdp);
+  c.base = memory::StageBase(in.state, in.small, in.fsdp);
+  in.base = &c.base;
 }
 
 /// Live micro-batches of the stage: looked up once a placement, with and without expert overlap.
@@ -354,13 +355,12 @@ const memory::StageInputs& stage_inputs(const Problem& problem, Evaluation& e, c
   set_live_layers(problem, e, layout, stage, c, live, moment);
 
   memory::StageInputs& in = c.inputs;
-  in.fsdp_moments = &c.fsdp;
   in.layers = e.live_layers;
   if (c.embedding) {
     in.embedding = &e.parts.embedding().costs->plain;
     in.first_chunk_live = (*live.chunks)[moment][std::size_t(c.first_chunk)];
   }
-  if (c.vision) in.vision = &e.parts.vision_profile(tower_full);
+  if (c.vision) in.vision = tower_full ? &e.parts.vision_costs().checkpointed : &e.parts.vision_costs().plain;
   if (in.mtp_depths > 0) {
     const PartCosts& mtp = *e.parts.mtp(true).costs;
     in.mtp = tower_full ? &mtp.checkpointed : &mtp.plain;

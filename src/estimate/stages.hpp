@@ -36,7 +36,7 @@ struct LiveCounts {
 /// What of a stage neither recompute nor graphs change.
 struct StageConstants {
   memory::StageInputs inputs;              ///< layers, profiles, graphs and live micro-batches are set for each layout
-  memory::FsdpMoments fsdp;
+  memory::StageBase base;
   std::vector<int> order;                  ///< kinds as they come first in the stage's chunks
   std::vector<int> unwinding;              ///< layers of each kind in the chunk that runs backward at the dearest moment
   LiveCounts live[2];                      ///< without and with expert overlap

@@ -51,8 +51,7 @@ class FsdpMoments {
 };
 
 template <class Acc>
-void add_fsdp(const FsdpMoments& moments, MemoryMoment moment, bool at_loss, Acc& acc) {
-  const FsdpBuffers& b = moments.at(moment, at_loss);
+void add_fsdp(const FsdpBuffers& b, Acc& acc) {
   acc.add(MemoryTerm::fsdp_unsharded_weights, b.unsharded_weights);
   acc.add(MemoryTerm::fsdp_unreduced_gradients, b.unreduced_gradients);
 }

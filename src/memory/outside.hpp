@@ -65,14 +65,23 @@ void add_outside(const OutsideInputs& in, Acc& acc) {
   acc.add(MemoryTerm::user_buffers, in.user_buffers);
 }
 
+/// What is outside torch's allocated bytes, which `acc` has already. The more is allocated, the more is this, among the
+/// moments that graphs reserve the same for (graph_reserve_bytes).
+template <class Acc>
+void add_outside_of(const StageInputs& stage, const StageEvents& events, const OutsideInputs& outside, MemoryMoment moment,
+                    Acc& acc) {
+  add_outside(outside, acc);
+  if (stage.graphs.impl != CudaGraphImpl::none)
+    acc.add(MemoryTerm::allocator_reserve, graph_reserve_bytes(stage.graphs, moment, events.eager));
+}
+
 /// Everything that the GPU holds for a rank of the stage: stage_memory, then what is outside torch's
 /// allocated bytes. The pool of CUDA graphs is part of what the allocator reserves.
 template <class Acc>
 void device_memory(const StageInputs& stage, const StageEvents& events, const OutsideInputs& outside, MemoryMoment moment,
                    Acc& acc) {
   stage_memory(stage, events, moment, acc);
-  add_outside(outside, acc);
-  acc.add(MemoryTerm::allocator_reserve, graph_reserve_bytes(stage.graphs, moment, events.eager));
+  add_outside_of(stage, events, outside, moment, acc);
 }
 
 /// The same for one moment alone.

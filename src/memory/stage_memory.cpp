@@ -111,15 +111,27 @@ DearestEvent backward_event(const StageInputs& in, Bytes unwound) {
 
 }  // namespace
 
+StageBase::StageBase(const StaticState& static_state, const SmallTerms& small, const FsdpInputs& fsdp_inputs)
+    : fsdp(fsdp_inputs) {
+  for (std::size_t m = 0; m < kCount<MemoryMoment>; ++m) {
+    MemoryTotal total;
+    add_static(static_state, MemoryMoment(m), total);
+    add_small_terms(small, MemoryMoment(m), total);
+    state[MemoryMoment(m)] = total.allocated();
+  }
+}
+
 StageEvents::StageEvents(const StageInputs& in)
-    : own_fsdp(in.fsdp_moments ? std::nullopt : std::optional(FsdpMoments(in.fsdp))),
-      fsdp(in.fsdp_moments ? *in.fsdp_moments : *own_fsdp) {
+    : own_base(in.base ? std::nullopt : std::optional(StageBase(in.state, in.small, in.fsdp))),
+      base(in.base ? *in.base : *own_base) {
+  bool offloads = false;
   for (const LiveLayers& l : in.layers) {
     const Bytes saved = l.profile->saved_total();
     live += saved * (l.live - l.on_host);
     live_routed += l.profile->routed * (l.live - l.on_host);
     unwinding += saved * l.unwinding;
     unwinding_routed += l.profile->routed * l.unwinding;
+    offloads |= l.on_host != 0 || l.profile->offloaded != Bytes(0);
   }
   if (in.embedding) bottom += in.embedding->saved_total() * in.first_chunk_live;
   if (in.vision) bottom += in.vision->saved_total() * in.first_chunk_live;
@@ -127,10 +139,12 @@ StageEvents::StageEvents(const StageInputs& in)
   if (in.head) loss += in.head->saved_total();
 
   const Bytes leaves = in.embedding || in.vision ? unwound(in) : Bytes(0);
-  forward = forward_event(in, fsdp, leaves);
+  forward = forward_event(in, base.fsdp, leaves);
   backward = backward_event(in, leaves);
-  in_flight = moving(in, kGroupsInFlight);
-  in_flight_first = moving(in, kGroupsInFirstStep);
+  if (offloads) {
+    in_flight = moving(in, kGroupsInFlight);
+    in_flight_first = moving(in, kGroupsInFirstStep);
+  }
 
   if (in.graphs.impl == CudaGraphImpl::full_iteration) {
     MemoryTotal f, b;
@@ -143,19 +157,20 @@ StageEvents::StageEvents(const StageInputs& in)
   detail::add_activity(in, *this, MemoryMoment::backward, MemoryMoment::first_step, b);
   detail::add_idle(in, *this, MemoryMoment::optimizer_step, MemoryMoment::first_step, optimizer);
   first_step = b.allocated() > f.allocated() ? MemoryMoment::backward : MemoryMoment::forward;
-  if (optimizer.allocated() > std::max(f.allocated(), b.allocated())) first_step = MemoryMoment::optimizer_step;
+  first_step_allocated = std::max(f.allocated(), b.allocated());
+  if (optimizer.allocated() > first_step_allocated) {
+    first_step = MemoryMoment::optimizer_step;
+    first_step_allocated = optimizer.allocated();
+  }
 }
 
 Bytes eager_activations(const StageInputs& in) { return StageEvents(in).eager; }
 
 StagePeak stage_peak(const StageInputs& in) {
-  const StageEvents events(in);
+  const EnumArray<MemoryMoment, MemoryTotal> totals = stage_totals(in, StageEvents(in));
   StagePeak peak;
-  for (std::size_t m = 0; m < kCount<MemoryMoment>; ++m) {
-    MemoryTotal total;
-    stage_memory(in, events, MemoryMoment(m), total);
-    if (total.allocated() > peak.allocated) peak = {MemoryMoment(m), total.allocated()};
-  }
+  for (std::size_t m = 0; m < kCount<MemoryMoment>; ++m)
+    if (totals[MemoryMoment(m)].allocated() > peak.allocated) peak = {MemoryMoment(m), totals[MemoryMoment(m)].allocated()};
   return peak;
 }
 

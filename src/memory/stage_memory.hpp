@@ -34,6 +34,14 @@ struct LiveLayers {
   std::int64_t on_host = 0;    ///< of these, whole layers that layer-level offload moved to the host
 };
 
+/// What a stage holds whatever its layers do: sums of state, small terms and FSDP's buffers by moment.
+struct StageBase {
+  StageBase() = default;
+  StageBase(const StaticState& state, const SmallTerms& small, const FsdpInputs& fsdp);
+  EnumArray<MemoryMoment, Bytes> state{};  ///< state and small terms that exist at a moment
+  FsdpMoments fsdp;
+};
+
 /// Everything that decides a stage's allocated bytes. A plain value: the pointers and spans are the caller's
 /// tables.
 struct StageInputs {
@@ -54,7 +62,7 @@ struct StageInputs {
   double imbalance = 1;      ///< rows on the busiest rank over the mean; 1: balanced
   int rerun_layers = 1;      ///< full recompute: layers that backward makes again at once
   FsdpInputs fsdp;
-  const FsdpMoments* fsdp_moments = nullptr;  ///< those of `fsdp`, if the caller keeps them
+  const StageBase* base = nullptr;  ///< of `state`, `small` and `fsdp`, if the caller keeps it
   GraphInputs graphs;
 };
 
@@ -76,8 +84,8 @@ struct StageEvents {
   StageEvents(const StageEvents&) = delete;
   StageEvents& operator=(const StageEvents&) = delete;
 
-  std::optional<FsdpMoments> own_fsdp;       ///< where `in` brings none
-  const FsdpMoments& fsdp;
+  std::optional<StageBase> own_base;         ///< where `in` brings none
+  const StageBase& base;
   DearestEvent forward, backward;
   Bytes in_flight;                           ///< offloaded tensors on their way
   Bytes in_flight_first;  ///< in the first step: offload then moves out everything at once, so that less is in flight
@@ -88,6 +96,7 @@ struct StageEvents {
   Bytes eager;                               ///< eager_activations
   /// The dearest part of the first step: forward, backward or the optimizer's.
   MemoryMoment first_step = MemoryMoment::forward;
+  Bytes first_step_allocated;
 };
 
 /// What a full-iteration graph captures: the dearer of forward and backward, above the static part. 0 without
@@ -147,24 +156,37 @@ void add_event(const StageInputs& in, const StageEvents& events, const DearestEv
           in.small.resident_microbatches.value ? in.small.resident_microbatches : in.batch);
 }
 
+/// State, small terms and FSDP's buffers. `step` says which state exists, `moment` which units are gathered.
+template <class Acc>
+void add_base(const StageInputs& in, const StageEvents& events, MemoryMoment step, MemoryMoment moment, bool at_loss,
+              Acc& acc) {
+  add_static(in.state, step, acc);
+  add_small_terms(in.small, step, acc);
+  add_fsdp(events.base.fsdp.at(moment, at_loss), acc);
+}
+
+inline void add_base(const StageInputs&, const StageEvents& events, MemoryMoment step, MemoryMoment moment, bool at_loss,
+                     MemoryTotal& acc) {
+  acc.add(MemoryTerm::weights, events.base.state[step]);
+  add_fsdp(events.base.fsdp.at(moment, at_loss), acc);
+}
+
 /// The stage in its forward or backward; `step` says which state exists: first_step, or the activity itself.
 template <class Acc>
 void add_activity(const StageInputs& in, const StageEvents& events, MemoryMoment activity, MemoryMoment step, Acc& acc) {
   const DearestEvent& event = activity == MemoryMoment::forward ? events.forward : events.backward;
-  add_static(in.state, step, acc);
-  add_small_terms(in.small, step, acc);
-  acc.add(MemoryTerm::graph_pool, graph_pool_bytes(in.graphs, step, events.eager));
-  add_fsdp(events.fsdp, activity, event.loss, acc);
+  add_base(in, events, step, activity, event.loss, acc);
+  if (in.graphs.impl != CudaGraphImpl::none)
+    acc.add(MemoryTerm::graph_pool, graph_pool_bytes(in.graphs, step, events.eager));
   add_event(in, events, event, step == MemoryMoment::first_step ? events.in_flight_first : events.in_flight, acc);
 }
 
 /// The stage between its steps, after the build, or while the optimizer runs; `step` as above.
 template <class Acc>
 void add_idle(const StageInputs& in, const StageEvents& events, MemoryMoment moment, MemoryMoment step, Acc& acc) {
-  add_static(in.state, moment, acc);
-  add_small_terms(in.small, moment, acc);
-  acc.add(MemoryTerm::graph_pool, graph_pool_bytes(in.graphs, step, events.eager));
-  add_fsdp(events.fsdp, moment, false, acc);
+  add_base(in, events, moment, moment, false, acc);
+  if (in.graphs.impl != CudaGraphImpl::none)
+    acc.add(MemoryTerm::graph_pool, graph_pool_bytes(in.graphs, step, events.eager));
 }
 
 }  // namespace detail
@@ -186,6 +208,17 @@ void stage_memory(const StageInputs& in, const StageEvents& events, MemoryMoment
 template <class Acc>
 void stage_memory(const StageInputs& in, MemoryMoment moment, Acc& acc) {
   stage_memory(in, StageEvents(in), moment, acc);
+}
+
+/// The sum alone, at every moment.
+inline EnumArray<MemoryMoment, MemoryTotal> stage_totals(const StageInputs& in, const StageEvents& events) {
+  EnumArray<MemoryMoment, MemoryTotal> totals{};
+  for (std::size_t m = 0; m < kCount<MemoryMoment>; ++m) {
+    const MemoryMoment moment = MemoryMoment(m);
+    if (moment == MemoryMoment::first_step) totals[moment].add(MemoryTerm::weights, events.first_step_allocated);
+    else stage_memory(in, events, moment, totals[moment]);
+  }
+  return totals;
 }
 
 /// The moment at which the stage holds the most (ties: the earlier of the enum), and how much.

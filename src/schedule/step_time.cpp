@@ -44,6 +44,7 @@ struct StepTimer::Paths {
   };
   Way forward, backward;
   std::vector<int> warmup;         ///< forwards of a stage before its first backward
+  std::vector<double> awaited;     ///< of these, at most all but one: what a first backward awaits
   std::vector<Both> pace;          ///< the longest pass of the stages up to one, at which passes come to it
   std::vector<Both> alternation;   ///< a forward and a backward
   std::vector<Both> way;           ///< there and back from the first stage to one
@@ -71,7 +72,11 @@ void StepTimer::Paths::take(const PipelineShape& s) {
   shape = s;
   const std::size_t n = std::size_t(s.pp);
   warmup.resize(n);
-  for (int i = 0; i < s.pp; ++i) warmup[std::size_t(i)] = warmup_microbatches(s, i);
+  awaited.resize(n);
+  for (std::size_t i = 0; i < n; ++i) {
+    warmup[i] = warmup_microbatches(s, int(i));
+    awaited[i] = std::min(warmup[i], chunk_passes() - 1);
+  }
   for (std::vector<Both>* v : {&forward.pass, &forward.wait, &backward.pass, &backward.wait, &pace, &alternation, &way})
     v->resize(n);
 }
@@ -99,7 +104,7 @@ void StepTimer::Paths::take(std::span<const double> f, std::span<const double> b
 
 /// What stage i's first backward makes an earlier stage wait: passes at the pace, then the way there and back.
 Both StepTimer::Paths::demand(int i, Both at_pace) const {
-  return double(std::min(warmup[std::size_t(i)], chunk_passes() - 1)) * at_pace + way[std::size_t(i)];
+  return awaited[std::size_t(i)] * at_pace + way[std::size_t(i)];
 }
 
 /// The same of the pass that comes back after the first wrap out of the steady state: i's warm-up at the pace, then its
@@ -115,7 +120,7 @@ Both StepTimer::Paths::demand_of_wrap(int i, Both at_pace) const {
 void StepTimer::Paths::set_waits(Way& to, const Way& back) {
   const int all = chunk_passes(), group = shape.group, in_wraps = wraps() * group;
   const int returns = (wraps() + 2) * group;
-  const bool steady_wrap = wraps() > 0 && returns < all;
+  const bool interleaved = wraps() > 0, steady_wrap = interleaved && returns < all;
   Both longest_yet{};
   for (std::size_t i = 0; i < pace.size(); ++i) pace[i] = longest_yet = longer(longest_yet, to.pass[i]);
 
@@ -133,18 +138,19 @@ void StepTimer::Paths::set_waits(Way& to, const Way& back) {
         if (steady_wrap) wrap = longer(wrap, demand_of_wrap(i, here));
       }
     }
-    const Both wrapped = double(wraps()) * longer(Both{}, comes_round - double(group) * own);
-    // Passes that a stage awaits after j's first: those of all wraps (what is late of them is in `wrapped`), then some more
-    // at the pace at which they come. And what j does itself meanwhile.
-    const Both ahead_of_pace = double(in_wraps) * (own - here);
-    const Both own_time = double(std::min(warmup[at] + 1, all) - 1) * own;
-    Both wait = longer(Both{}, ahead_of_pace + double(std::min(warmup[at], all - 1)) * here - own_time);
-    if (j + 1 < stages()) {
-      wait = longer(wait, ahead_of_pace + turn - way[at] - own_time);
-      const Both before_return = double(returns) * own + double(std::max(0, returns - warmup[at])) * back.pass[at];
-      if (steady_wrap && wrap[0] > 0) wait = longer(wait, ahead_of_pace + wrap + to.once_round - before_return);
+    // Passes that a stage awaits after j's first: those of all wraps (late ones are added last), then some more
+    // at the pace at which they come. And what j does itself meanwhile: as many passes as it awaits.
+    const Both ahead_of_pace = interleaved ? double(in_wraps) * (own - here) : Both{};
+    Both wait = longer(Both{}, ahead_of_pace + awaited[at] * (here - own));
+    if (j + 1 < stages()) wait = longer(wait, ahead_of_pace + turn - way[at] - awaited[at] * own);
+    if (interleaved) {
+      if (steady_wrap && wrap[0] > 0) {
+        const Both before_return = double(returns) * own + double(std::max(0, returns - warmup[at])) * back.pass[at];
+        wait = longer(wait, ahead_of_pace + wrap + to.once_round - before_return);
+      }
+      wait += double(wraps()) * longer(Both{}, comes_round - double(group) * own);
     }
-    to.wait[at] = wrapped + wait;
+    to.wait[at] = wait;
   }
 }
 
