@@ -87,13 +87,23 @@ void add_qk_norms(Op& op, const GqaSpec& g, const Widths& w, const Shapes& s) {
   keep(op, s, "qk_norm_statistics", tensor_bytes(n, per_head ? normed / g.head_dim : 2, norm_statistics_width(s)));
 }
 
+/// Bytes that splitting the projection's output moves forward, and joining the gradients backward. Queries of a group
+/// lie between its key and value, so heads in one row need a copy; fused attention wants its values in one piece too; the
+/// gradients of all three are concatenated. Source: Megatron-LM core/transformer/attention.py:get_query_key_value_tensors,
+/// Transformer Engine SplitAlongDim.
+double split_bytes(const GqaSpec& g, const Widths& w, bool forward, const Shapes& s) {
+  const bool one_group = g.num_key_value_heads <= s.tp;   // its queries lie side by side as they are
+  const double query = forward && one_group ? 0 : double(w.query);
+  return kRotationBytes * double(s.tokens) * (query + double(w.key) * (forward ? 1 : 2));
+}
+
 Op rotation_op(const GqaSpec& g, const Widths& w, const Shapes& s) {
   Op op = attention_part("qk_norm_rope");
   const bool norms = g.qk_norm != QkNorm::none;
   if (norms) add_qk_norms(op, g, w, s);
   const double bytes = kRotationBytes * double(s.tokens) * double(w.query + w.key) * (norms ? 2 : 1);
-  add_memory(op.forward, op.name, bytes);
-  add_memory(op.backward, op.name, bytes * kBackwardFactor, Pass::dgrad);
+  add_memory(op.forward, op.name, bytes + split_bytes(g, w, true, s));
+  add_memory(op.backward, op.name, bytes * kBackwardFactor + split_bytes(g, w, false, s), Pass::dgrad);
   op.forward.host = kRotationForward;
   op.backward.host = kRotationBackward;
   return op;

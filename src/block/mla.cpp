@@ -16,8 +16,8 @@
 namespace shardfit::block {
 namespace {
 
-/// Bytes moved for each element of q to rotate, split and join heads, each way (counted: four passes of bf16).
-constexpr double kShuffleBytes = 8;
+/// Bytes of one bf16 element read and written.
+constexpr double kReadAndWrite = 4;
 
 // Module sums of the fit are 0.75 / 0.85 units and 20 / 34 kernels; norm and core attention carry 0.16 / 0.19 and 4
 //   / 6.
@@ -41,6 +41,15 @@ Widths widths_of(const MlaSpec& m, const Shapes& s) {
   w.kv_rank = m.kv_lora_rank;
   w.rope = m.qk_rope_head_dim;
   return w;
+}
+
+/// Bytes that a token's rotation moves each way. Queries turn in place, their rotary part alone; keys and values are
+/// written anew from the up-projection's output, each key with a copy of the token's one rotary key. Source:
+/// Megatron-LM core/fusions/fused_mla_yarn_rope_apply.py (rotary fusion on, as every tuned recipe has it).
+double rotation_bytes(const MlaSpec& m, const Widths& w) {
+  const double heads = double(w.heads), rope = double(w.rope);
+  const double copied = double(m.qk_nope_head_dim + m.v_head_dim);
+  return heads * (kReadAndWrite * (rope + copied) + kReadAndWrite / 2 * rope);
 }
 
 Op attention_part(const char* name) { return part_op(name, View::attention, GraphScope::attn); }
@@ -109,8 +118,8 @@ Op up_op(const MlaSpec& m, const Widths& w, const Shapes& s) {
   add_latent(op, m, "kv_norm", "kv_normed", w.kv_rank, LoraTarget::linear_kv_up_proj, s);
   add_rotary_key_traffic(op, w, s);
   const double n = double(s.tokens);
-  add_memory(op.forward, op.name, kShuffleBytes * n * double(w.query));
-  add_memory(op.backward, op.name, kShuffleBytes * n * double(w.query), Pass::dgrad);
+  add_memory(op.forward, op.name, n * rotation_bytes(m, w));
+  add_memory(op.backward, op.name, n * rotation_bytes(m, w), Pass::dgrad);
   op.transients.push_back({"up_projected", tensor_bytes(n, double(w.query + w.kv_up), s.e), Moment::forward});
   op.forward.host = kUpForward;
   op.backward.host = kUpBackward;

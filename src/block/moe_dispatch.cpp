@@ -5,7 +5,7 @@
 //   group, k*etp picks; allgather: every rank gets all T*G tokens. Backward runs the opposite exchange.
 //   Permutation moves 8 B an element of the T*k rows sent and of the A rows received (permute and chunk
 //   sort) over a forward or a backward; DeepEP and HybridEP fuse most of it: 4*T*(min(hits, k) + k) B a
-//   width. Rows, so traffic and permutation too, grow with the busiest rank's load.
+//   width. Quantised rows behind alltoall are padded and unpadded, 8 B an element of the A rows more. Rows, so traffic and permutation too, grow with the busiest rank's load.
 // Source: Megatron-LM core/transformer/moe/token_dispatcher.py, fused_a2a.py; permute bytes from the
 //   step-time fit. Valid when: tokens are brought in bf16 (Megatron quantises after dispatch). Ignores:
 //   probabilities (4 B a row) and token counts on the wire, the allgather dispatcher's copies of the
@@ -85,12 +85,20 @@ void add_exchange(Work& work, bool to_experts, const MoeMlpSpec& spec, const Moe
     work.traffic.push_back(gather_like("expert_rows", Group::etp, grow, z.busy_rows * double(z.inner) * s.e));
 }
 
+/// Passes over the received rows that pad each expert's rows to the multiple that quantised GEMMs need, and take the
+/// padding out again. The expert libraries pad while they permute; rows of a fixed capacity need none. Source: Megatron-LM
+/// core/transformer/moe/experts.py:skip_routed_expert_padding, Transformer Engine Fp8Padding.
+double padding_passes(const MoeSizes& z, const Shapes& s) {
+  return is_quantized(s.precision) && !fuses_permutation(s) && !z.fixed_rows ? 2 : 0;
+}
+
 /// Bytes that the permutation kernels of one pass (forward or backward) move.
 double permute_bytes(const MoeSizes& z, const Shapes& s) {
   const double element = double(z.inner) * s.e;
   const double sent = z.tokens * z.top_k;
-  if (z.group == 1) return kPermutePasses * kReadAndWrite * sent * element;
-  if (!fuses_permutation(s)) return kPermutePasses * kReadAndWrite * (sent + z.busy_rows) * element;
+  const double padding = padding_passes(z, s) * kReadAndWrite * z.busy_rows * element;
+  if (z.group == 1) return kPermutePasses * kReadAndWrite * sent * element + padding;
+  if (!fuses_permutation(s)) return kPermutePasses * kReadAndWrite * (sent + z.busy_rows) * element + padding;
   const double hits = std::min(rank_hits(z, s), double(z.top_k) * s.etp);
   return kReadAndWrite * z.tokens * load_of(z) * (hits + double(z.top_k) * s.etp) * element;
 }

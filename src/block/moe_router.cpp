@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Computes: the router of an MoE layer, the dispatcher's preprocessing, and the latent projections.
-// Formula: router GEMM [T, E] in fp32 (two bf16 passes' time); 9 B kept for each token and expert, the
+// Formula: router GEMM [T, E] with fp32 output, backward in TF32 after casts to fp32; the gradients of the
+//   input's readers added up, 6 B an element each; 9 B kept for each token and expert, the
 //   permutation's index map included (two int32 and a mask byte, or fp32 scores instead: the sum is what
 //   was measured); 30 B moved fused, 80 B unfused, each pass. HybridEP works on the routing map of its
 //   whole group: 3*T*G*E B. The expert libraries keep maps of their own: DeepEP 4*recv*(2*El+1) B,
@@ -20,7 +21,11 @@ namespace {
 constexpr double kKeptPerScore = 9;           ///< B, measured
 constexpr double kFusedBytesPerScore = 30;    ///< B moved a pass, fitted
 constexpr double kUnfusedBytesPerScore = 80;  ///< B moved a pass, fitted
-constexpr double kRouterGemmPasses = 2;       ///< fp32 operands cost about two bf16 GEMMs (assumed)
+constexpr double kFp32 = 4;
+constexpr double kTf32Passes = 2;             ///< TF32 has half the rate of bf16 and twice its bytes. Datasheet
+/// Backward runs in TF32: the input is cast to fp32 (2 read, 4 written), the fp32 gradient back to bf16. Counted.
+constexpr double kRouterCastBytes = 12;
+constexpr double kSumBytes = 6;               ///< of adding one more reader's gradient, B an element (counted)
 constexpr double kMapBytesPerScore = 3;  ///< HybridEP: read, expand, write one byte (fitted with the model)
 
 // Host work (kind: fitted with the host coefficient).
@@ -55,6 +60,22 @@ Bytes map_bytes(const MoeSizes& z, const Shapes& s) {
     default:
       return Bytes{};  // measured with the router's
   }
+}
+
+/// Forward reads bf16 and writes fp32 logits; backward casts its operands to fp32 and multiplies them in TF32. Source:
+/// Megatron-LM core/transformer/moe/moe_utils.py:RouterGatingLinearFunction.
+void run_router_in_fp32(Op& op, const Shapes& s) {
+  for (Kernel& kernel : op.forward.kernels) kernel.out_bytes = kFp32;
+  for (Kernel& kernel : op.backward.kernels) kernel.groups = kTf32Passes;
+  const double elements = double(s.stream_tokens) * double(s.hidden);
+  if (runs_backward(s)) add_memory(op.backward, "router_casts", kRouterCastBytes * elements, Pass::dgrad);
+}
+
+/// Readers of the layer's input beside the first: their gradients are added to its gradient one by one.
+void add_gradient_sums(Op& op, const MoeMlpSpec& spec, const Shapes& s) {
+  const int more_readers = 1 + (spec.shared_expert ? 1 : 0);   // dispatch (or the latent projection), shared expert
+  const double elements = double(s.stream_tokens) * double(s.hidden);
+  add_memory(op.backward, "input_gradient_sums", kSumBytes * more_readers * elements, Pass::dgrad);
 }
 
 Op latent_op(const char* name, const MoeSizes& z, const Shapes& s, std::int64_t out, std::int64_t in) {
@@ -93,8 +114,7 @@ Op router_op(const MoeMlpSpec& spec, const MoeSizes& z, const Shapes& s) {
   linear.bias = spec.router.bias;
   linear.quantized = false;
   add_linear(op, linear, s);
-  for (Work* work : {&op.forward, &op.backward})
-    for (Kernel& kernel : work->kernels) kernel.groups = kRouterGemmPasses;
+  run_router_in_fp32(op, s);
   if (spec.router.correction_bias) add_correction_bias(op, z);
   const double scores = z.tokens * double(z.num_experts);
   const double moved = scores * (s.router_fusion ? kFusedBytesPerScore : kUnfusedBytesPerScore);
@@ -103,6 +123,7 @@ Op router_op(const MoeMlpSpec& spec, const MoeSizes& z, const Shapes& s) {
   keep(op, s, "router_scores", tensor_bytes(scores, 1, kKeptPerScore), kDroppedByMoe);
   if (!runs_backward(s)) return op;
   add_memory(op.backward, "scores_and_topk", moved, Pass::dgrad);
+  add_gradient_sums(op, spec, s);
   add_host(op.backward, kRouterBackwardUnits, kRouterBackwardKernels);
   return op;
 }

@@ -17,6 +17,7 @@ namespace {
 // Host work, as a dense MLP with a launch or two more (kind: fitted with the host coefficient).
 constexpr double kForwardUnits = 0.35, kForwardKernels = 10, kBackwardUnits = 0.45, kBackwardKernels = 20;
 constexpr double kGateScore = 4;                       ///< B, fp32
+constexpr double kSumBytes = 6;                        ///< routed and shared output added, B an element (counted)
 constexpr double kGateForward = 2, kGateBackward = 3;  ///< stream tensors moved by the product with the score
 
 /// The sigmoid gate over the shared expert's output.
@@ -69,6 +70,7 @@ void append_shared_expert(const MoeMlpSpec& spec, const Shapes& s, OpList& ops) 
     keep(ops[first], s, "shared_gathered_in", tensor_bytes(double(s.tokens), double(s.hidden), s.e),
          ffn.recomputed_by);
   if (spec.shared_expert->gate) ops.push_back(shared_gate_op(ffn, s));
+  add_memory(ops.back().forward, "shared_sum", kSumBytes * double(s.stream_tokens) * double(s.hidden));
 }
 
 }  // namespace shardfit::block

@@ -12,7 +12,7 @@ namespace shardfit::estimate {
 /// What a plan puts on one stage, all its chunks together.
 struct StageWork {
   std::span<const int> layers;     ///< of each kind
-  int embeddings = 0;              ///< chunks that embed tokens, for the decoder or for MTP
+  int embeddings = 0;              ///< chunks that embed the decoder's tokens
   int mtp_layers = 0, heads = 0;
   bool vision = false;             ///< its first chunk has the tower
   bool repeats = false;            ///< runs what its predecessor runs; see same_work_as_previous
