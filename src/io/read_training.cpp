@@ -130,6 +130,15 @@ int read_sequence_length(Object& o, Missing missing, Notes& notes) {
   return kAssumedSequence;
 }
 
+/// Megatron-Bridge's switch for dropping tokens pads every expert to its capacity unless told otherwise; elsewhere padding
+/// is a flag of its own. Source: Megatron-Bridge training/utils/moe_token_drop.py.
+bool read_padding(Object& o, const TrainingSpec& t, EntryPoint entry_point, std::vector<std::string>& notes) {
+  const bool pads = t.token_drop && t.expert_capacity_factor > 0 && entry_point == EntryPoint::megatron_bridge;
+  if (pads && !o.find("pad_to_capacity"))
+    notes.push_back("experts are padded to their capacity, as Megatron-Bridge drops tokens (training.pad_to_capacity)");
+  return o.get("pad_to_capacity", pads);
+}
+
 }  // namespace
 
 Assumed<TrainingSpec> read_training(const Value& value, Object* assumed, const ModelSpec& model,
@@ -163,8 +172,8 @@ Assumed<TrainingSpec> read_training(const Value& value, Object* assumed, const M
   if (t.routing_imbalance != 0 && t.routing_imbalance < 1)
     o.at("routing_imbalance").refuse("0 (by routing) or busiest rank over mean, at least 1");
   t.expert_capacity_factor = o.get("expert_capacity_factor", 0.0, 0.0, 1e6);
-  t.pad_to_capacity = o.get("pad_to_capacity", false);
   t.token_drop = o.get("token_drop", false);
+  t.pad_to_capacity = read_padding(o, t, stack.profile.entry_point, notes);
   t.attention_dropout = o.get("attention_dropout", 0.0, 0.0, 1.0);
   t.hidden_dropout = o.get("hidden_dropout", 0.0, 0.0, 1.0);
   t.optimizer = read_optimizer(o, assumed, stack.defaults, t.precision, notes);
