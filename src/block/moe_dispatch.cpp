@@ -8,7 +8,7 @@
 //   width. Quantised rows behind alltoall are padded and unpadded, 8 B an element of the A rows more. Rows, so traffic and permutation too, grow with the busiest rank's load.
 // Source: Megatron-LM core/transformer/moe/token_dispatcher.py, fused_a2a.py; permute bytes from the
 //   step-time fit. Valid when: tokens are brought in bf16 (Megatron quantises after dispatch). Ignores:
-//   probabilities (4 B a row) and token counts on the wire, the allgather dispatcher's copies of the
+//   alltoall's probabilities (4 B a row) and token counts on the wire, the allgather dispatcher's copies of the
 //   routing map.
 // Checked by: tests/block/moe_test.cpp
 #include <algorithm>
@@ -43,7 +43,16 @@ double rank_hits(const MoeSizes& z, const Shapes& s) {
   return distinct_hits(z.group, double(z.top_k) * s.etp);
 }
 
-Traffic token_exchange(CollectiveKind kind, const MoeMlpSpec& spec, const MoeSizes& z, const Shapes& s) {
+/// With HybridEP a token brings its row of routing probabilities, fp32, one for every expert of the NVLink domain that it
+/// goes to, and its gradient comes back with the token's. DeepEP sends the chosen ones only (12 B each: left out).
+/// Source: deepseek-ai/DeepEP hybrid-ep branch, csrc/hybrid_ep/backend/hybrid_ep_backend.cuh.
+double probability_row_bytes(const MoeSizes& z, const Shapes& s) {
+  constexpr double kFp32 = 4;
+  return s.dispatcher == Dispatcher::hybridep ? kFp32 * double(z.num_experts) * s.etp * s.domain_share : 0;
+}
+
+Traffic token_exchange(CollectiveKind kind, bool with_probabilities, const MoeMlpSpec& spec, const MoeSizes& z,
+                       const Shapes& s) {
   const bool per_rank = fuses_permutation(s);
   Traffic t;
   t.name = kind == CollectiveKind::dispatch ? "dispatch" : "combine";
@@ -51,7 +60,7 @@ Traffic token_exchange(CollectiveKind kind, const MoeMlpSpec& spec, const MoeSiz
   t.kind = kind;
   t.hides = Hides::expert_overlap;
   t.tokens = z.tokens * load_of(z);
-  t.width_bytes = double(z.inner) * s.e;
+  t.width_bytes = double(z.inner) * s.e + (with_probabilities ? probability_row_bytes(z, s) : 0);
   t.top_k = per_rank ? z.top_k * s.etp : z.top_k;
   t.bytes = t.tokens * t.top_k * t.width_bytes;
   t.num_experts = int(z.num_experts) * (per_rank ? s.etp : 1);  // an expert has a place on each of its ranks
@@ -70,8 +79,10 @@ Traffic gather_like(const char* name, Group group, CollectiveKind kind, double b
   return t;
 }
 
-/// Traffic of one direction: tokens to experts (`dispatch`) or back.
-void add_exchange(Work& work, bool to_experts, const MoeMlpSpec& spec, const MoeSizes& z, const Shapes& s) {
+/// Traffic of one direction: tokens to experts (`dispatch`) or back. Probabilities go with the tokens of a dispatch, and
+/// their gradients with those of its backward.
+void add_exchange(Work& work, bool to_experts, bool of_dispatch, const MoeMlpSpec& spec, const MoeSizes& z,
+                  const Shapes& s) {
   if (z.group == 1) return;
   const CollectiveKind grow = to_experts ? CollectiveKind::all_gather : CollectiveKind::reduce_scatter;
   if (s.dispatcher == Dispatcher::allgather) {
@@ -80,7 +91,7 @@ void add_exchange(Work& work, bool to_experts, const MoeMlpSpec& spec, const Moe
     return;
   }
   const CollectiveKind kind = to_experts ? CollectiveKind::dispatch : CollectiveKind::combine;
-  if (s.ep > 1 || fuses_permutation(s)) work.traffic.push_back(token_exchange(kind, spec, z, s));
+  if (s.ep > 1 || fuses_permutation(s)) work.traffic.push_back(token_exchange(kind, of_dispatch, spec, z, s));
   if (s.etp > 1 && !fuses_permutation(s))
     work.traffic.push_back(gather_like("expert_rows", Group::etp, grow, z.busy_rows * double(z.inner) * s.e));
 }
@@ -128,11 +139,11 @@ Op exchange_op(bool to_experts, const MoeMlpSpec& spec, const MoeSizes& z, const
   op.recomputed_by = kDroppedByMoe;
   op.scope = GraphScope::moe;
   add_permute(op.forward, Pass::forward, z, s);
-  add_exchange(op.forward, to_experts, spec, z, s);
+  add_exchange(op.forward, to_experts, to_experts, spec, z, s);
   add_dispatch_host(op, z, s);
   if (!runs_backward(s)) return op;
   add_permute(op.backward, Pass::dgrad, z, s);
-  add_exchange(op.backward, !to_experts, spec, z, s);
+  add_exchange(op.backward, !to_experts, to_experts, spec, z, s);
   return op;
 }
 

@@ -9,6 +9,8 @@
 // Checked by: tests/block/shapes_test.cpp
 #include "block/shapes.hpp"
 
+#include <algorithm>
+
 #include "shardfit/base/error.hpp"
 #include "shardfit/spec/model_dims.hpp"
 
@@ -89,6 +91,7 @@ void set_software(Shapes& s, const Job& job, const Layout& layout) {
   s.moe_shared_expert_overlap = stack.moe_shared_expert_overlap;
   s.chunked_cross_entropy = stack.chunked_cross_entropy;
   s.eager_elementwise = stack.eager_elementwise;
+  s.domain_share = std::min(1.0, double(job.hardware.fabric.placed_per_domain) / (layout.ep * layout.etp));
   s.drop_and_pad = training.token_drop && training.pad_to_capacity;
   s.capacity_factor = training.token_drop ? training.expert_capacity_factor : 0;
   s.host_free_dispatch =
