@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Computes: what attention between the projections keeps, runs and sends.
-// Formula: kept N*(q + kv)*e, result N*ctx*e; fused and flash kernels N*heads*4 B of log-sum-exp; flash at b > 1 and
+// Formula: a ring adds up its cp partial results, 8 B an element forward and 6 backward; kept N*(q + kv)*e, result N*ctx*e; fused and flash kernels N*heads*4 B of log-sum-exp; flash at b > 1 and
 //   all-to-all context parallelism one more copy of the result; unfused b*heads*(s/cp)^2*e of probabilities, and with
 //   dropout that much again and a mask byte. Backward executes 2.5 times the forward FLOP.
 // Source: Transformer Engine pytorch/attention/dot_product_attention/{backends,context_parallel}.py; FlashAttention's
 //   backward (5 products where forward has 2); copies read off measured peaks of Megatron-LM's golden runs.
 // Valid when: the mask is causal, rows are whole (packed rows see fewer keys).
-// Ignores: partial results of the ring, gathers of hierarchical groups (a2a+p2p counts one ring step, two outer
+// Ignores: gathers of hierarchical groups (a2a+p2p counts one ring step, two outer
 //   groups: assumed), CP traffic in fp8.
 // Checked by: tests/block/gqa_test.cpp, tests/block/mla_test.cpp
 #include "block/core_attention.hpp"
@@ -22,6 +22,9 @@ constexpr double kBackwardFlops = 2.5;       ///< of forward: flash backward mak
 constexpr double kLogSumExp = 4;             ///< B a query and head, fp32
 constexpr double kMaskByte = 1;              ///< dropout mask, B an element
 constexpr double kWindowWaste = 96;          ///< keys a query beyond its window (fitted to kernel times)
+// Partial results of a ring's step (counted). Forward: read it, read and write the sum, with its share of the log-sum-exp.
+// Backward: the same of the query's and of the keys' and values' gradients.
+constexpr double kMergeForward = 8, kMergeBackward = 6;
 constexpr double kShortestEffective = 512;   ///< curves are flat below (kernel tables start here)
 // Passes over the scores of an unfused softmax, each way (counted: write, read, write, read; twice in backward).
 constexpr double kScorePassesForward = 4, kScorePassesBackward = 8;
@@ -38,6 +41,13 @@ void send(Work& work, const char* name, CollectiveKind kind, double bytes, doubl
   t.calls = calls;
   t.hides = hides;
   work.traffic.push_back(t);
+}
+
+/// Adds up what the steps of a ring find, each over the rank's own queries.
+void add_merges(Op& op, const CoreAttention& core, const Shapes& s) {
+  const double rows = double(s.tokens) * s.cp;
+  add_memory(op.forward, "partial_results", kMergeForward * rows * core.context);
+  add_memory(op.backward, "partial_gradients", kMergeBackward * rows * (core.query + core.key_value), Pass::dgrad);
 }
 
 void add_ring(Op& op, double key_value_bytes, double steps) {
@@ -65,7 +75,10 @@ void add_context_parallel(Op& op, const CoreAttention& core, const Shapes& s) {
       send(op.backward, "kv_gather", CollectiveKind::all_gather, kv * s.cp, 1, Hides::nothing);
       send(op.backward, "kv_gradient", CollectiveKind::reduce_scatter, kv * s.cp, 1, Hides::nothing);
       return;
-    default: add_ring(op, kv, s.cp - 1); return;
+    default:
+      add_ring(op, kv, s.cp - 1);
+      add_merges(op, core, s);
+      return;
   }
 }
 
@@ -117,6 +130,9 @@ void add_kernels(Op& op, const CoreAttention& core, const Shapes& s) {
   kernel.flops = core.flops;
   kernel.head_dim = core.head_dim;
   kernel.effective_sequence = core.effective_sequence;
+  // A step of the ring sees the keys of one rank.
+  if (s.cp_comm_type == CpCommType::p2p)
+    kernel.effective_sequence = std::max(std::min(kShortestEffective, core.effective_sequence), core.effective_sequence / s.cp);
   kernel.fp8 = s.fp8_attention;
   op.forward.kernels.push_back(kernel);
   kernel.pass = Pass::dgrad;

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Computes: the rates of one GPU that kernel formulas read.
 // Formula:  tensor rate = burst curve * sustained factor * factor of the number type; memory rate = HBM *
-//           reached fraction; permutation kernels 1.33 times slower than element-wise ones; scan rate by SM
-//           count.
+//           reached fraction; permutation kernels half of HBM; scan rate by SM count.
 // Source:   curves and sustained factor: the GPU's own file (hardware/*.json); shared factors:
 //           hardware/step-time.json.
 // Valid when: the job's kind of arithmetic is one that the GPU has (the rules refuse others; a kind without a
@@ -16,9 +15,9 @@
 namespace shardfit::compute {
 namespace {
 
-/// Element-wise kernels reach 0.67 of HBM where permutations reach 0.50. Measured on B200 (kernel tables of
+/// Permutations of token rows reach 0.50 (forward) and 0.51 (backward) of HBM. Measured on B200 (kernel tables of
 /// SimuMax's B200 configuration, github MooreThreads/SimuMax 4dcaae51).
-constexpr double kPermuteSlowdown = 1.33;
+constexpr double kPermuteShare = 0.5;
 
 /// SMs of the GPU that `scan_tflops` is stated for (H100 SXM). Datasheet.
 constexpr double kScanReferenceSms = 132;
@@ -81,7 +80,7 @@ Device make_device(const Job& job) {
   const Coefficient memory =
       gpu.generation == GpuGeneration::blackwell ? Coefficient::memory_blackwell : Coefficient::memory_hopper;
   d.memory_bandwidth = d.hbm * c[memory];
-  d.permute_bandwidth = d.memory_bandwidth / kPermuteSlowdown;
+  d.permute_bandwidth = d.hbm * kPermuteShare;
   d.quantize_bandwidth = d.hbm * c[Coefficient::quantize_bandwidth];
   d.nvfp4_quantize = c[Coefficient::nvfp4_quantize];
   d.scan_flops = c[Coefficient::scan_tflops] * kTera * d.sms / kScanReferenceSms;
