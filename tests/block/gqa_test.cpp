@@ -127,6 +127,19 @@ TEST_CASE("fp8 keeps one byte of the projection's input, and the context by refe
   CHECK(saved_bytes(mixer_block(llama_8b(), s), "query_key_value") == kTokens * (32 + 16) * 128);
 }
 
+TEST_CASE("a ring adds up partial results and sees one rank's keys at a time") {
+  const Shapes one = shapes_of(kHidden, kTokens), four = shapes_of(kHidden, kTokens, 1, 1, 4);
+  const auto core = [](const Shapes& s) {
+    for (const Op& op : mixer_block(llama_8b(), s))
+      if (std::string_view(op.name) == "core_attention") return op;
+    return Op{};
+  };
+  CHECK(moved_bytes({core(one)}, KernelKind::memory, false) == 0);
+  CHECK(moved_bytes({core(four)}, KernelKind::memory, false) == 8.0 * kTokens * 32 * 128);
+  CHECK(moved_bytes({core(four)}, KernelKind::memory, true) == 6.0 * kTokens * (32 + 16) * 128);
+  CHECK(core(four).forward.kernels.front().effective_sequence == core(one).forward.kernels.front().effective_sequence / 4);
+}
+
 TEST_CASE("context parallelism: ring behind attention, exchanges and gathers exposed") {
   Shapes s = shapes_of(kHidden, kTokens, 1, 1, 4);
   const double kv = 2.0 * 2048 * 16 * 128, q = 2.0 * 2048 * 32 * 128;

@@ -72,6 +72,15 @@ TEST_CASE("kernels: 2 N params in the projections; attention by key and value wi
   CHECK(kernel_flops(ops, KernelKind::attention, Pass::forward) == 2.0 * 128 * (192 + 128) * kTokens * kTokens / 2);
 }
 
+TEST_CASE("fused rotation turns queries in place and writes keys and values anew") {
+  Op up;
+  for (const Op& op : mixer_block(deepseek_v3(), shapes_of(kHidden, kTokens)))
+    if (std::string_view(op.name) == "linear_up_proj") up = op;
+  const double turned = 4.0 * 64, read = 2.0 * (128 + 128), written = 2.0 * (192 + 128);
+  CHECK(moved_bytes({up}, KernelKind::memory, false) == 128.0 * kTokens * (turned + read + written));
+  CHECK(moved_bytes({up}, KernelKind::memory, true) == moved_bytes({up}, KernelKind::memory, false));
+}
+
 TEST_CASE("tensor parallelism gathers latents, not the stream") {
   const OpList ops = mixer_block(deepseek_v3(), shapes_of(kHidden, kTokens, 4));
   CHECK(traffic_bytes(ops, Group::tp, CollectiveKind::all_gather, false) == 2.0 * kTokens * (1536 + 512 + 64));

@@ -197,6 +197,38 @@ TEST_CASE("dispatchers move tokens their own way") {
         4096.0 * 64 * 7168 * 2);
 }
 
+TEST_CASE("HybridEP's tokens bring a row of probabilities there and its gradient back, DeepEP's do not") {
+  Shapes s = on_ep(64);
+  s.dispatcher = Dispatcher::hybridep;
+  const OpList hybrid = moe(deepseek_v3(), s);
+  const double token = 7168 * 2, row = 4 * 256;
+  CHECK(find(hybrid, "dispatch").forward.traffic.at(0).width_bytes == token + row);
+  CHECK(find(hybrid, "dispatch").backward.traffic.at(0).width_bytes == token + row);
+  CHECK(find(hybrid, "combine").forward.traffic.at(0).width_bytes == token);
+  CHECK(find(hybrid, "combine").backward.traffic.at(0).width_bytes == token);
+  s.domain_share = 0.125;   // eight domains: a token goes to one with that domain's experts only
+  CHECK(find(moe(deepseek_v3(), s), "dispatch").forward.traffic.at(0).width_bytes == token + row / 8);
+  s.dispatcher = Dispatcher::deepep;
+  CHECK(find(moe(deepseek_v3(), s), "dispatch").forward.traffic.at(0).width_bytes == token);
+}
+
+TEST_CASE("quantised rows behind alltoall are padded and unpadded, unless their number is fixed") {
+  Shapes s = on_ep(8);
+  const double plain = moved_bytes(moe(deepseek_v3(), s), KernelKind::permute, false);
+  s.precision = Precision::mxfp8;
+  CHECK(moved_bytes(moe(deepseek_v3(), s), KernelKind::permute, false) == plain + 8.0 * 32768 * 7168);
+  s.drop_and_pad = true;
+  s.capacity_factor = 1;
+  CHECK(moved_bytes(moe(deepseek_v3(), s), KernelKind::permute, false) == plain);
+}
+
+TEST_CASE("the router's backward casts to fp32, and its input's readers add up their gradients") {
+  const OpList ops = moe(deepseek_v3(), on_ep(8));
+  // 12 B an element of casts; the shared expert and the dispatch are two more readers of 6 B each; 30 B a score.
+  CHECK(moved_bytes({find(ops, "router")}, KernelKind::memory, true) ==
+        (12.0 + 2 * 6) * 4096 * 7168 + 30.0 * 4096 * 256);
+}
+
 TEST_CASE("one rank for all experts sends nothing") {
   const OpList ops = moe(deepseek_v3(), on_ep(1));
   for (const Op& op : ops) CHECK(op.forward.traffic.empty());

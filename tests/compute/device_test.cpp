@@ -10,7 +10,7 @@ TEST_CASE("rates are datasheet figures times the shared factors") {
   const Device d = sample_device();
   CHECK(d.hbm == doctest::Approx(7.7e12));
   CHECK(d.memory_bandwidth == doctest::Approx(3.85e12));
-  CHECK(d.permute_bandwidth == doctest::Approx(3.85e12 / 1.33));
+  CHECK(d.permute_bandwidth == doctest::Approx(0.5 * 7.7e12));
   CHECK(d.quantize_bandwidth == doctest::Approx(3.08e12));
   CHECK(d.scan_flops == doctest::Approx(66e12 * 152 / 132));
   CHECK(d.kernel_gap == doctest::Approx(3e-6));

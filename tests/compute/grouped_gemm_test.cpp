@@ -31,7 +31,7 @@ TEST_CASE("grouped GEMM on GB200 by the form") {
   CHECK(micro(grouped(Math::fp8, 16, 256, 4096, 1536)) == doctest::Approx(46.09).epsilon(1e-3));
   Kernel wgrad = grouped(Math::bf16, 8, 1024, 3072, 4096, Pass::wgrad);
   wgrad.out_bytes = wgrad.accumulate_bytes = 4;
-  CHECK(micro(wgrad) == doctest::Approx(221.34).epsilon(1e-4));
+  CHECK(micro(wgrad) == doctest::Approx(234.67).epsilon(1e-4));
 }
 
 TEST_CASE("at the half-rate rows a group runs at half the rate") {

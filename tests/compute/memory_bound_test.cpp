@@ -12,7 +12,7 @@ TEST_CASE("bytes over the bandwidth that a kind of kernel reaches") {
   block::Kernel kernel;
   kernel.bytes = 3.85e9;
   CHECK(memory_time(kernel, d) == doctest::Approx(1e-3));
-  CHECK(permute_time(kernel, d) == doctest::Approx(1.33e-3));
+  CHECK(permute_time(kernel, d) == doctest::Approx(1e-3));   // half of HBM, whatever element-wise kernels reach
   kernel.bytes = 3.08e9;
   CHECK(quantize_time(kernel, d) == doctest::Approx(1e-3));
   kernel.fp4_cast = true;

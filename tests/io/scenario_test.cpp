@@ -199,3 +199,12 @@ TEST_CASE("an inline model reads with its optional keys left out") {
   CHECK(s.job.model.text.layers.size() == 2);
   CHECK(s.job.model.source_file.empty());
 }
+
+TEST_CASE("dropping tokens pads experts to capacity with Megatron-Bridge, and nowhere else unless told") {
+  const char* drop = R"(, "token_drop": true, "expert_capacity_factor": 1.0)";
+  const Scenario bridge = read(text("", "", drop));
+  CHECK(bridge.job.training.pad_to_capacity);
+  CHECK(says(bridge, "training.pad_to_capacity"));
+  CHECK_FALSE(read(text("", "", std::string(drop) + R"(, "pad_to_capacity": false)")).job.training.pad_to_capacity);
+  CHECK_FALSE(read(text("", R"(, "stack": "megatron-lm-2026-08")", drop)).job.training.pad_to_capacity);
+}
