@@ -29,11 +29,9 @@ void set_sizes(Shapes& s, const TrainingSpec& training, const Layout& layout) {
   s.cp = layout.cp;
   s.ep = layout.ep;
   s.etp = layout.etp;
-  s.sequence = training.sequence_length;
   s.micro_batch = layout.micro_batch_size;
-  s.tokens = s.sequence * s.micro_batch / s.cp;
   s.sequence_parallel = layout.sequence_parallel && s.tp > 1;
-  s.stream_tokens = s.sequence_parallel ? s.tokens / s.tp : s.tokens;
+  s = with_sequence(s, training.sequence_length);
 }
 
 void set_numbers(Shapes& s, const Job& job) {
@@ -109,6 +107,13 @@ Shapes make_shapes(const Job& job, const Layout& layout, double expert_load) {
   set_software(s, job, layout);
   s.vocab = padded_vocab(job.model.text.vocab_size, job.training.vocab_padding_multiple, s.tp);
   s.expert_load = expert_load;
+  return s;
+}
+
+Shapes with_sequence(Shapes s, int sequence) {
+  s.sequence = sequence;
+  s.tokens = s.sequence * s.micro_batch / s.cp;
+  s.stream_tokens = s.sequence_parallel ? s.tokens / s.tp : s.tokens;
   return s;
 }
 

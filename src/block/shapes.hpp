@@ -63,6 +63,9 @@ struct Shapes {
 /// (1: balanced). Throws InputError for a LoRA target that no block has. Source of N, Ns: design notes of Megatron-Core's sequence and context parallelism.
 Shapes make_shapes(const Job& job, const Layout& layout, double expert_load);
 
+/// The same for rows of another length: what runs where the step does not pad to full length.
+Shapes with_sequence(Shapes shapes, int sequence);
+
 /// The whole model on one device without padding of the vocabulary: for counting parameters.
 Shapes undivided_shapes(const ModelSpec& model);
 

@@ -31,6 +31,7 @@ using Action = std::function<int(Context&)>;
 void add_sweep(CLI::App& app, Action& action);
 void add_estimate(CLI::App& app, Action& action);
 void add_check(CLI::App& app, Action& action);
+void add_compare(CLI::App& app, Action& action);
 void add_explain(CLI::App& app, Action& action);
 void add_topo(CLI::App& app, Action& action);
 void add_list(CLI::App& app, Action& action);

@@ -9,7 +9,7 @@ class App;
 
 namespace shardfit::cli {
 
-/// Adds --hardware, --gpus and --precision, which win over the scenario's. `lists`: each may take several values.
+/// Adds --hardware, --gpus, --precision and --set, which win over the scenario's. `lists`: each may take several values.
 void add_job_flags(CLI::App& command, io::JobChoice& choice, bool lists);
 
 }  // namespace shardfit::cli

@@ -26,14 +26,24 @@ auto loaded(const std::vector<std::string>& names, Load load) {
   return all;
 }
 
+std::vector<WorkloadListing> workloads() {
+  std::vector<WorkloadListing> all;
+  for (const std::string& name : io::list_workloads()) {
+    const io::NamedWorkload w = io::load_workload(name);
+    all.push_back({name, w.workload.mock ? 0 : w.workload.images_per_sample, w.description, w.source});
+  }
+  return all;
+}
+
 Document listing(const std::string& what) {
   if (what == "models") return models_document(loaded(io::list_models(), io::load_model));
   if (what == "hardware") return hardware_document(loaded(io::list_hardware(), io::load_hardware));
   if (what == "stacks") return stacks_document(loaded(io::list_stacks(), io::load_stack));
+  if (what == "workloads") return workloads_document(workloads());
   if (what == "scenarios") return scenarios_document(io::list_scenarios());
   if (what == "rules") return rules_document();
   if (what == "terms") return terms_document();
-  unknown_word("list", what, {"models", "hardware", "stacks", "scenarios", "rules", "terms"});
+  unknown_word("list", what, {"models", "hardware", "stacks", "workloads", "scenarios", "rules", "terms"});
 }
 
 int run_list(const Flags& flags, Context& context) {
@@ -52,12 +62,12 @@ int run_list(const Flags& flags, Context& context) {
 
 void add_list(CLI::App& app, Action& action) {
   auto flags = std::make_shared<Flags>();
-  CLI::App* command = app.add_subcommand("list", "What ships: models, hardware, stacks, scenarios, rules, terms");
+  CLI::App* command = app.add_subcommand("list", "What ships: models, hardware, stacks, workloads, scenarios, rules, terms");
   command->footer(examples(
       "shardfit list models\n"
       "shardfit list rules --format csv\n"
       "shardfit list terms"));
-  command->add_option("what", flags->what, "models, hardware, stacks, scenarios, rules or terms")->required()->type_name("WHAT");
+  command->add_option("what", flags->what, "models, hardware, stacks, workloads, scenarios, rules or terms")->required()->type_name("WHAT");
   add_output_flags(*command, flags->output, {kMarkdown});
   command->callback([flags, &action] { action = [flags](Context& context) { return run_list(*flags, context); }; });
 }

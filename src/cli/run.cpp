@@ -47,6 +47,7 @@ void fill(CLI::App& app, Action& action) {
   app.formatter(help_formatter());
   app.footer(kExamples);
   add_sweep(app, action);
+  add_compare(app, action);
   add_estimate(app, action);
   add_check(app, action);
   add_explain(app, action);

@@ -86,7 +86,7 @@ std::optional<Quick> Estimator::quick_if_within(Bytes limit, const Layout& layou
 
 void Estimator::add_distinctions(const Layout& layout, Distinctions& found) const {
   estimate::Parts parts(*problem_);
-  parts.prepare(layout);
+  parts.prepare(layout, {});
   const auto add = [&found](EnumSet<RecomputeModule> set) {
     if (!set.empty() && std::find(found.recompute.begin(), found.recompute.end(), set) == found.recompute.end())
       found.recompute.push_back(set);
@@ -119,10 +119,10 @@ Estimate Estimator::evaluate(const Layout& layout) const {
   const estimate::StepAccount step = estimate::step_account(*problem_, e, layout, out.grid);
   out.time = step.ledger;
   out.step_time_s = step.ledger.total().value;
-  estimate::set_throughput(job, e.parts.vision_batch(), layout, out);
+  estimate::set_throughput(job, problem_->sample, layout, out);
   out.stages = estimate::stage_times(*problem_, e, layout, out.grid);
   out.tensors = estimate::tensor_rows(*problem_, e, layout, out.grid);
-  out.modules = estimate::module_rows(*problem_, e, layout);
+  out.modules = estimate::module_rows(*problem_, e, layout, out.grid);
   out.traffic = estimate::traffic_rows(*problem_, e, layout, out.grid);
   estimate::set_band(*problem_, e, layout, out);
   estimate::set_remarks(*problem_, layout, out);

@@ -3,12 +3,15 @@
 
 #include <algorithm>
 
+#include "estimate/stage_load.hpp"
+
 namespace shardfit::estimate {
 namespace {
 
-ShardKey shard_key(const Layout& l) {
+ShardKey shard_key(const Problem& problem, const Layout& l, const GridSizes& grid) {
+  const int sequence = workload::executed_sequence(problem.job, l, problem.sample, ranks_waiting_for_images(l, grid));
   return {.tp = l.tp, .cp = l.cp, .ep = l.ep, .etp = l.etp, .micro_batch_size = l.micro_batch_size,
-          .dispatcher_sms = l.dispatcher_sms, .sequence_parallel = l.sequence_parallel,
+          .dispatcher_sms = l.dispatcher_sms, .sequence = sequence, .sequence_parallel = l.sequence_parallel,
           .whole_graph = l.cuda_graph.impl == CudaGraphImpl::full_iteration, .dispatcher = l.dispatcher,
           .cp_comm_type = l.cp_comm_type};
 }
@@ -89,11 +92,11 @@ CostCache::Slot CostCache::slot(const CostKey& key) {
   return {&costs_[at], found};
 }
 
-void Parts::prepare(const Layout& layout) {
-  const ShardKey shard = shard_key(layout);
+void Parts::prepare(const Layout& layout, const GridSizes& grid) {
+  const ShardKey shard = shard_key(problem_, layout, grid);
   now_ = shard.whole_graph ? &whole_graph_ : &eager_;
   if (now_->shard_key != shard) {
-    build(layout);
+    build(layout, shard);
     ++now_->builds;
     now_->shard_key = shard;
     now_->cost_key.reset();
@@ -114,11 +117,12 @@ void Parts::build_part(Part& part, block::OpList balanced, block::OpList loaded)
   part.timed = time_ops(loaded, now_->rates);
 }
 
-void Parts::build(const Layout& layout) {
+void Parts::build(const Layout& layout, const ShardKey& key) {
   const Job& job = problem_.job;
   const TextSpec& text = job.model.text;
   now_->shapes = block::make_shapes(job, layout, 1);
-  const block::Shapes loaded = block::make_shapes(job, layout, problem_.expert_load);
+  // Memory is that of full rows, which come sooner or later; time that of the rows that usually run.
+  const block::Shapes loaded = block::with_sequence(block::make_shapes(job, layout, problem_.expert_load), key.sequence);
 
   using block::Group;
   now_->links[Group::tp] = links_of({layout.tp, 1});
@@ -143,18 +147,29 @@ void Parts::build(const Layout& layout) {
     build_part(now_->mtp_first, block::mtp_layer(text, now_->shapes, true), block::mtp_layer(text, loaded, true));
     build_part(now_->mtp_more, block::mtp_layer(text, now_->shapes, !repeated), block::mtp_layer(text, loaded, !repeated));
   }
-  if (!problem_.vision) return;
-  const double samples = layout.micro_batch_size / double(job.stack.vision_dp_when_cp ? layout.cp : 1);
-  now_->vision_batch = workload::vision_batch(*job.model.vision, job.training.vision.value_or(VisionWorkload{}), samples);
-  const block::VisionLoad load{.patches = now_->vision_batch.patches, .patches_squared = now_->vision_batch.patches_squared,
-                               .tokens = now_->vision_batch.tokens, .images = now_->vision_batch.images};
+  if (problem_.vision) build_vision(layout, loaded);
+}
+
+void Parts::build_vision(const Layout& layout, const block::Shapes& loaded) {
+  const Job& job = problem_.job;
+  const VisionSpec& vision = *job.model.vision;
+  const double rows = layout.micro_batch_size / double(job.stack.vision_dp_when_cp ? layout.cp : 1);
+  const double samples = rows * workload::samples_per_row(job.training, problem_.sample);
+  now_->vision_batch = workload::vision_batch(problem_.sample, samples);
+  const int micro_batches = std::max(1, int(job.training.global_batch_size / rows));
+  now_->fullest_vision_batch = workload::fullest(now_->vision_batch, micro_batches, rows * job.training.sequence_length);
+  const auto load_of = [](const workload::VisionBatch& b) {
+    return block::VisionLoad{.patches = b.patches, .patches_squared = b.patches_squared, .tokens = b.tokens, .images = b.images};
+  };
+  const block::VisionLoad usual = load_of(now_->vision_batch), most = load_of(now_->fullest_vision_batch);
+
   now_->rates.precision = Precision::bf16;  // the tower never runs in fp8
-  const auto encoder = vision_shapes(job, now_->shapes, ModelPart::vision_model);
-  const auto projector = vision_shapes(job, now_->shapes, ModelPart::vision_projection);
-  build_part(now_->vision_encoder, block::vision_encoder(*job.model.vision, encoder, load),
-             block::vision_encoder(*job.model.vision, encoder, load));
-  build_part(now_->vision_projector, block::vision_projector(*job.model.vision, projector, load),
-             block::vision_projector(*job.model.vision, projector, load));
+  const auto shapes_of = [&](const block::Shapes& s, ModelPart part) { return vision_shapes(job, s, part); };
+  build_part(now_->vision_encoder, block::vision_encoder(vision, shapes_of(now_->shapes, ModelPart::vision_model), most),
+             block::vision_encoder(vision, shapes_of(loaded, ModelPart::vision_model), usual));
+  build_part(now_->vision_projector,
+             block::vision_projector(vision, shapes_of(now_->shapes, ModelPart::vision_projection), most),
+             block::vision_projector(vision, shapes_of(loaded, ModelPart::vision_projection), usual));
   now_->rates.precision = job.training.precision;
 }
 
@@ -188,7 +203,7 @@ PartCosts Parts::cost_part(const Part& part, const Layout& layout, std::optional
 void Parts::cost_vision(const Layout& layout, CostTable& costs) {
   const VisionSpec& vision = *problem_.job.model.vision;
   // The tower is one list over its depth: full recompute keeps every layer's input and reruns one layer at a time.
-  const Bytes layer_input(std::int64_t(now_->vision_batch.patches) * vision.hidden_size * kBf16Bytes);
+  const Bytes layer_input(std::int64_t(now_->fullest_vision_batch.patches) * vision.hidden_size * kBf16Bytes);
   now_->rates.precision = Precision::bf16;
   PartCosts encoder = cost_part(now_->vision_encoder, layout, MemoryTerm::saved_vision, layer_input * vision.depth);
   const PartCosts projector = cost_part(now_->vision_projector, layout, MemoryTerm::saved_vision, layer_input);

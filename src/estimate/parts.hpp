@@ -35,6 +35,7 @@ struct Part {
 /// Which fields of a layout the operation lists depend on: the rest never rebuilds them.
 struct ShardKey {
   int tp = 0, cp = 0, ep = 0, etp = 0, micro_batch_size = 0, dispatcher_sms = 0;
+  int sequence = 0;                        ///< tokens of the rows that run: see workload::executed_sequence
   bool sequence_parallel = false, whole_graph = false;
   Dispatcher dispatcher = Dispatcher::alltoall;
   CpCommType cp_comm_type = CpCommType::p2p;
@@ -79,7 +80,7 @@ struct ShardTables {
   std::vector<Part> kinds;
   Part embedding, head, tied_head, mtp_first, mtp_more, vision_encoder, vision_projector;
   const PartCosts* vision = nullptr;       ///< tower and projector as one, see Parts::vision_costs
-  workload::VisionBatch vision_batch;
+  workload::VisionBatch vision_batch, fullest_vision_batch;
   CostCache cache;
   int builds = 0;                          ///< how often these tables were made anew
 
@@ -100,7 +101,7 @@ class Parts {
   Parts& operator=(const Parts&) = delete;
 
   /// Makes the tables those of `layout`.
-  void prepare(const Layout& layout);
+  void prepare(const Layout& layout, const GridSizes& grid);
 
   const Part& kind(int k) const { return now_->kinds[std::size_t(k)]; }
   const Part& embedding() const { return now_->embedding; }
@@ -120,15 +121,17 @@ class Parts {
   /// Changes whenever operations and parameters may have; apart for graphs of the whole iteration.
   int builds() const { return now_->builds; }
   bool whole_graph() const { return now_ == &whole_graph_; }
+  const TimingRates& rates() const { return now_->rates; }
   const comm::LayoutLinks& links() const { return now_->links; }
   const comm::Network& network() const { return now_->rates.network; }
   /// Links of a group that depends on pp and dp as well.
   const topology::GroupLinks& links_of(GroupShape shape);
-  /// Visual load of a micro-batch, and of the slowest of the ranks that wait for one another.
+  /// Visual load of an average micro-batch; memory is that of the fullest.
   const workload::VisionBatch& vision_batch() const { return now_->vision_batch; }
 
  private:
-  void build(const Layout& layout);
+  void build(const Layout& layout, const ShardKey& key);
+  void build_vision(const Layout& layout, const block::Shapes& loaded);
   void build_part(Part& part, block::OpList balanced, block::OpList loaded);
   void cost(const Layout& layout, const CostKey& key);
   void cost_anew(const Layout& layout, CostTable& costs);

@@ -26,6 +26,8 @@ Problem::Problem(Job j)
       cluster(job.hardware, job.gpus),
       expert_load(workload::expert_load(job.training)),
       vision(runs_vision(job.model, job.training)),
+      sample(vision ? workload::sample_load(*job.model.vision, job.training.vision.value_or(VisionWorkload{}))
+                    : workload::SampleLoad{}),
       mtp_depth(shardfit::mtp_depth(job.model.text, job.training)) {
   for (const MlpSpec& mlp : job.model.text.mlps) has_moe |= std::holds_alternative<MoeMlpSpec>(mlp.kind);
 }

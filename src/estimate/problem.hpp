@@ -36,6 +36,7 @@ struct Problem {
   topology::Cluster cluster;
   double expert_load = 1;          ///< rows on the busiest rank over the mean
   bool vision = false;
+  workload::SampleLoad sample;     ///< all zero without a tower
   int mtp_depth = 0;
   bool has_moe = false;
 };

@@ -125,26 +125,6 @@ void leave_out_bf16_layers(const Problem& problem, const Evaluation& e, int stag
   }
 }
 
-memory::StaticInputs static_inputs(const Problem& problem, const Evaluation& e, const Layout& layout,
-                                   const GridSizes& grid, int stage) {
-  const Job& job = problem.job;
-  memory::StaticInputs in;
-  in.params = stage_params(problem, e.parts, e.plan, stage);
-  leave_out_bf16_layers(problem, e, stage, in.params);
-  in.sharding = layout.sharding;
-  in.dense_shards = std::max(1, grid.dp * layout.cp / layout.optimizer_instances);
-  in.expert_shards = experts_apart(layout) ? std::max(1, grid.edp / layout.optimizer_instances) : in.dense_shards;
-  in.precision = job.training.precision;
-  in.fp8_param_gather = job.training.fp8_param_gather;
-  in.generation = job.hardware.gpu.generation;
-  in.optimizer = job.training.optimizer;
-  in.optimizer_offload = layout.offload.optimizer_fraction;
-  in.tp = layout.tp;
-  in.framework = job.stack.framework;
-  in.shard_aligned_buffers = job.stack.entry_point == EntryPoint::megatron_lm;
-  return in;
-}
-
 memory::FsdpInputs fsdp_inputs(const Problem& problem, const Evaluation& e, const Layout& layout, const GridSizes& grid,
                                int stage) {
   memory::FsdpInputs in;
@@ -237,7 +217,9 @@ void set_stage_constants(const Problem& problem, Evaluation& e, const Layout& la
         s.tokens, s.hidden, s.vocab / s.tp,
         std::min(grid.microbatches, job.stack.wgrad_deferral_limit.value_or(grid.microbatches)), s.e);
   in.small = small_terms(problem, e, layout, stage);
-  in.state = memory::static_state(static_inputs(problem, e, layout, grid, stage));
+  memory::ParamCounts params = stage_params(problem, e.parts, e.plan, stage);
+  leave_out_bf16_layers(problem, e, stage, params);
+  in.state = memory::static_state(static_inputs(problem, params, layout, grid));
   in.fsdp = fsdp_inputs(problem, e, layout, grid, stage);
   c.base = memory::StageBase(in.state, in.small, in.fsdp);
   in.base = &c.base;
@@ -303,8 +285,8 @@ void PlacementConstants::clear() {
   transfer.reset();
 }
 
-bool Evaluation::prepare(const Problem& problem, const Layout& layout, const GridSizes&) {
-  parts.prepare(layout);
+bool Evaluation::prepare(const Problem& problem, const Layout& layout, const GridSizes& grid) {
+  parts.prepare(layout, grid);
   if (!works.prepare(problem, layout, plan)) return false;
   if (placement().begin(layout, parts.builds()) && live.shed())
     for (PlacementConstants& p : placements) p.clear();
@@ -340,6 +322,25 @@ memory::ParamCounts stage_params(const Problem& problem, const Parts& parts, con
   memory::ParamCounts sum;
   for_each_part(problem, parts, plan, stage, [&](const Part& part, int copies) { sum += part.params * copies; });
   return sum;
+}
+
+memory::StaticInputs static_inputs(const Problem& problem, const memory::ParamCounts& params, const Layout& layout,
+                                   const GridSizes& grid) {
+  const Job& job = problem.job;
+  memory::StaticInputs in;
+  in.params = params;
+  in.sharding = layout.sharding;
+  in.dense_shards = std::max(1, grid.dp * layout.cp / layout.optimizer_instances);
+  in.expert_shards = experts_apart(layout) ? std::max(1, grid.edp / layout.optimizer_instances) : in.dense_shards;
+  in.precision = job.training.precision;
+  in.fp8_param_gather = job.training.fp8_param_gather;
+  in.generation = job.hardware.gpu.generation;
+  in.optimizer = job.training.optimizer;
+  in.optimizer_offload = layout.offload.optimizer_fraction;
+  in.tp = layout.tp;
+  in.framework = job.stack.framework;
+  in.shard_aligned_buffers = job.stack.entry_point == EntryPoint::megatron_lm;
+  return in;
 }
 
 const memory::StageInputs& stage_inputs(const Problem& problem, Evaluation& e, const Layout& layout,

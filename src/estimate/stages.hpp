@@ -106,6 +106,10 @@ void for_each_part(const Problem& problem, const Parts& parts, const StagePlan& 
 /// Parameters of a stage's rank. MTP brings an embedding of its own; a tied head reuses one on the same stage.
 memory::ParamCounts stage_params(const Problem& problem, const Parts& parts, const StagePlan& plan, int stage);
 
+/// What decides weights, gradients and optimizer state of some parameters on a rank of the layout.
+memory::StaticInputs static_inputs(const Problem& problem, const memory::ParamCounts& params, const Layout& layout,
+                                   const GridSizes& grid);
+
 /// The stage's bytes as plain inputs of memory::stage_memory; valid until the next call with the same evaluation.
 const memory::StageInputs& stage_inputs(const Problem& problem, Evaluation& evaluation, const Layout& layout,
                                         const GridSizes& grid, int stage);

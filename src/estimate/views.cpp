@@ -97,38 +97,6 @@ std::vector<TensorRow> tensor_rows(const Problem& problem, Evaluation& e, const 
   return rows;
 }
 
-std::vector<ModuleRow> module_rows(const Problem& problem, const Evaluation& e, const Layout& layout) {
-  std::vector<ModuleRow> rows;
-  const double slowdown = problem.job.time[Coefficient::overlap_slowdown];
-  for (int stage = 0; stage < layout.pp; ++stage) {
-    EnumArray<block::View, ModuleRow> by_view{};
-    for_each_part(problem, e.parts, e.plan, stage, [&](const Part& part, int copies) {
-      for (std::size_t i = 0; i < part.ops.size(); ++i) {
-        const block::Op& op = part.ops[i];
-        const TimedOp& timed = part.timed[i];
-        ModuleRow& row = by_view[op.view];
-        const auto seconds = [&](const compute::WorkTime& w, const comm::TrafficTime& t) {
-          return w.gemm + w.experts + w.attention + w.scan + w.memory + w.permute + w.quantize + w.serial + t.tp + t.ep +
-                 t.cp + (t.tp_hidden + t.cp_hidden) * slowdown;
-        };
-        row.layers += i == 0 || part.ops[i - 1].view != op.view ? copies : 0;
-        row.forward_s += copies * seconds(timed.forward, timed.forward_traffic);
-        row.backward_s += copies * seconds(timed.backward, timed.backward_traffic);
-        for (const block::Saved& s : op.saved) row.saved += s.bytes * copies;
-        for (const block::Weight& w : op.weights) row.parameters += w.elements() * copies;
-      }
-    });
-    for (std::size_t v = 0; v < kCount<block::View>; ++v) {
-      ModuleRow& row = by_view[block::View(v)];
-      if (row.layers == 0) continue;
-      row.module = name_of(block::View(v));
-      row.stage = stage;
-      rows.push_back(row);
-    }
-  }
-  return rows;
-}
-
 std::vector<TrafficRow> traffic_rows(const Problem& problem, Evaluation& e, const Layout& layout, const GridSizes& grid) {
   std::vector<TrafficRow> rows;
   const double m = grid.microbatches;

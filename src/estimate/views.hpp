@@ -9,7 +9,7 @@ namespace shardfit::estimate {
 
 std::vector<StageTime> stage_times(const Problem& problem, Evaluation& e, const Layout& layout, const GridSizes& grid);
 std::vector<TensorRow> tensor_rows(const Problem& problem, Evaluation& e, const Layout& layout, const GridSizes& grid);
-std::vector<ModuleRow> module_rows(const Problem& problem, const Evaluation& e, const Layout& layout);
+std::vector<ModuleRow> module_rows(const Problem& problem, const Evaluation& e, const Layout& layout, const GridSizes& grid);
 std::vector<TrafficRow> traffic_rows(const Problem& problem, Evaluation& e, const Layout& layout, const GridSizes& grid);
 
 /// The error band of the step time: 5 % on measured GPUs and known blocks, 10 % where the host or links across domains

@@ -17,6 +17,8 @@ constexpr int kMostExpertTp = 8;
 constexpr int kMostMicroBatch = 16;
 constexpr int kMostInstances = 8;
 constexpr int kMostStageCut = 2;  ///< layers by which "all" lightens the first or last stage
+constexpr int kMostMiddleExtra = 2;  ///< layers by which a tower lets middle stages outgrow an even share
+constexpr int kMostPairShift = 8;  ///< layers that a tower moves from the first of two stages to the second
 constexpr int kBlockLayerCounts[] = {1, 2, 4, 8, 16};  ///< layers a chunk, recompute method block
 
 std::vector<int> divisors(int n, int most) {
@@ -62,6 +64,26 @@ void add_end_cuts(std::vector<PipelineSplit>& splits, int layers, int pp) {
       const PipelineSplit split = first_last(n - a, n - b);
       if (std::find(splits.begin(), splits.end(), split) == splits.end()) splits.push_back(split);
     }
+}
+
+/// Splits that make room for a tower on the first stage: middle stages of n layers each, the ends share what is left and
+/// hold no more than they. The first keeps the layers that DeepStack adds to.
+void add_tower_cuts(std::vector<PipelineSplit>& splits, int layers, int pp, int least_first) {
+  const auto add = [&](int first, int last) {
+    const PipelineSplit split = first_last(first, last);
+    if (std::find(splits.begin(), splits.end(), split) == splits.end()) splits.push_back(split);
+  };
+  const int even = (layers + pp - 1) / pp;
+  if (pp == 2) {
+    for (int first = layers / 2 - 1; first >= std::max(least_first, layers / 2 - kMostPairShift); --first)
+      add(first, layers - first);
+    return;
+  }
+  for (int n = even; n <= even + kMostMiddleExtra; ++n) {
+    const int ends = layers - (pp - 2) * n;
+    for (int first = std::min(n, ends - 1); first >= std::max(least_first, ends - n); --first)
+      if (first != n || ends - first != n) add(first, ends - first);
+  }
 }
 
 bool chunks_divide(int layers, int pp, int vpp) {
@@ -176,6 +198,12 @@ std::vector<PipelineSplit> all_splits(const Job& job, const std::vector<int>& pp
   std::vector<PipelineSplit> splits{PipelineSplit{}};
   for (int p : pp)
     if (p > 1) add_end_cuts(splits, layers_of(job), p);
+  if (runs_vision(job.model, job.training)) {
+    const auto& deepstack = job.model.vision->deepstack;
+    const int least = deepstack ? std::max(1, int(deepstack->decoder_layer_indexes.size())) : 1;
+    for (int p : pp)
+      if (p > 1) add_tower_cuts(splits, layers_of(job), p, least);
+  }
   for (const auto& [embedding, loss] :
        {std::pair{true, false}, std::pair{false, true}, std::pair{true, true}}) {
     const int padded = layers_of(job) + int(embedding) + int(loss);

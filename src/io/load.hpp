@@ -9,7 +9,7 @@
 
 namespace shardfit::io {
 
-/// The folder that holds models/, hardware/, stacks/ and scenarios/: $SHARDFIT_DATA_DIR, else the program's
+/// The folder that holds models/, hardware/, stacks/, workloads/ and scenarios/: $SHARDFIT_DATA_DIR, else the program's
 /// own folder or
 /// ../share/shardfit beside it, else the source tree it was built from.
 std::string data_dir();
@@ -23,6 +23,14 @@ HardwareSpec load_hardware(const std::string& name_or_path);
 
 /// A software profile by its name in stacks/, or from a path.
 StackProfile load_stack(const std::string& name_or_path);
+
+/// What samples hold, with the words of its file.
+struct NamedWorkload {
+  VisionWorkload workload;
+  std::string description, source;
+};
+/// A workload by its name in workloads/, or from a path.
+NamedWorkload load_workload(const std::string& name_or_path);
 
 /// The shared coefficients of the step-time model: hardware/step-time.json.
 TimeCoefficients load_coefficients();
@@ -38,6 +46,7 @@ std::vector<std::string> list_models();
 std::vector<std::string> list_hardware();
 std::vector<std::string> list_stacks();
 std::vector<std::string> list_scenarios();
+std::vector<std::string> list_workloads();
 
 /// Measured runs, one a row. Only a file that is no list of objects throws; a row that cannot be read says
 /// why.

@@ -7,6 +7,7 @@
 
 #include "io/data_dir.hpp"
 #include "io/load.hpp"
+#include "io/overrides.hpp"
 #include "io/read_goals.hpp"
 #include "io/read_run.hpp"
 
@@ -92,6 +93,7 @@ class Expansion {
 StudyFile study_of(Json json, const std::string& file, const JobChoice& choice) {
   StudyFile study;
   study.file = file;
+  apply_overrides(json, choice.set);
   if (const Json* goals = member(json, "goals")) study.goals = read_goals(Value(*goals, Place{file, "/goals"}));
   if (json.is_object()) json.erase("goals");
   study.scenarios = Expansion(std::move(json), file, choice).all();

@@ -14,6 +14,7 @@ struct JobChoice {
   std::vector<std::string> hardware;
   std::vector<int> gpus;
   std::vector<std::string> precision;
+  std::vector<std::string> set;   ///< single fields, "training.vision=coco-captions"
 };
 
 /// A scenario file whose search may list hardware, GPU counts and precisions: one scenario for each combination, hardware

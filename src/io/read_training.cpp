@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include "io/read_workload.hpp"
+
 namespace shardfit::io {
 namespace {
 
@@ -71,45 +73,6 @@ void read_packing(Object& training, TrainingSpec& t) {
   o.ignore("dataset");
   o.ignore("pad_to_max_length");
   o.done();
-}
-
-/// "image_size": [width, height] in pixels; the model's own rule then gives the visual tokens.
-void read_image_size(const Value& size, Object& vision, VisionWorkload& w) {
-  constexpr int kMaxSide = 100'000;
-  if (vision.find("visual_tokens_per_image"))
-    vision.at("visual_tokens_per_image").refuse("either image_size or visual_tokens_per_image");
-  const std::vector<Value> sides = size.as_list();
-  if (sides.size() != 2) size.refuse("two numbers of pixels, [width, height]");
-  w.image_width = sides[0].as_int(1, kMaxSide);
-  w.image_height = sides[1].as_int(1, kMaxSide);
-}
-
-std::optional<VisionWorkload> read_vision_workload(Object& training, const ModelSpec& model,
-                                                   const StackDefaults& defaults, bool text_only,
-                                                   Notes& notes) {
-  const auto v = training.find("vision");
-  if (!model.vision || text_only) {
-    if (v) v->refuse("no vision block for a model without a tower or with text_only");
-    return std::nullopt;
-  }
-  VisionWorkload w;
-  w.visual_tokens_per_image = defaults.visual_tokens_per_image;
-  w.spread = defaults.visual_spread;
-  Object o = v ? Object(*v) : Object::empty(training.place().down("vision"));
-  const std::string data = o.get("data", "real");
-  if (data != "real" && data != "mock") o.at("data").refuse_word(data, {"real", "mock"});
-  w.mock = data == "mock";
-  if (const auto size = o.find("image_size")) read_image_size(*size, o, w);
-  if (!w.mock && w.image_width == 0 && !o.find("visual_tokens_per_image"))
-    notes.push_back(
-        fmt::format("1 image of {:g} visual tokens a sample, spread {:g}, is assumed "
-                    "(training.vision.images_per_sample, visual_tokens_per_image, spread)",
-                    w.visual_tokens_per_image, w.spread));
-  w.images_per_sample = o.get("images_per_sample", w.images_per_sample, 0.0, 1e6);
-  w.visual_tokens_per_image = o.get("visual_tokens_per_image", w.visual_tokens_per_image, 1.0, 1e9);
-  w.spread = o.get("spread", w.spread, 0.0, 100.0);
-  o.done();
-  return w;
 }
 
 /// Megatron-Bridge's recipes keep quantised parameters in every precision but blockwise fp8; elsewhere the flag

@@ -74,7 +74,7 @@ VisionSpec::Resolution read_resolution(const Value& value) {
   s.frames_counted = o.get("frames_counted", 1, 1);
   s.max_patches = o.get("max_patches", 0, 0);
   s.max_patches_per_side = o.get("max_patches_per_side", 0, 0);
-  o.ignore("max_patches_per_frame");
+  s.max_patches_per_frame = o.get("max_patches_per_frame", 0, 0);
   o.ignore("sample_fps");
   o.done();
   return s;
@@ -89,6 +89,14 @@ int read_position_table(Object& vision) {
   o.ignore("grid");
   o.done();
   return rows;
+}
+
+void read_tokens(const Value& value, VisionSpec& s) {
+  Object o(value);
+  s.temporal_merge = o.get("temporal_merge", 1, 1);
+  s.text_tokens_per_image = o.get("text_tokens_per_image", 0, 0);
+  for (const char* words : {"patches", "merged", "text_tokens_per_video_step"}) o.ignore(words);
+  o.done();
 }
 
 }  // namespace
@@ -117,7 +125,8 @@ VisionSpec read_vision(const Value& value) {
   s.resolution = read_resolution(o.at("resolution"));
   s.merger = read_merger(o.at("merger"));
   if (const auto v = o.find("deepstack")) s.deepstack = read_deepstack(*v);
-  for (const char* key : {"activation", "tokens", "decoder_mask"}) o.ignore(key);
+  if (const auto v = o.find("tokens")) read_tokens(*v, s);
+  for (const char* key : {"activation", "decoder_mask"}) o.ignore(key);
   o.done();
   return s;
 }

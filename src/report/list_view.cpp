@@ -109,6 +109,15 @@ Document scenarios_document(const std::vector<std::string>& names) {
   return listing("scenarios", "Scenarios", std::move(table), "");
 }
 
+Document workloads_document(const std::vector<WorkloadListing>& workloads) {
+  Table table;
+  table.columns = {{"workload", "workload"}, {"images_per_sample", "images", ColumnKind::number, 1}, {"description", "a sample"},
+                   {"source", "source"}};
+  for (const WorkloadListing& w : workloads)
+    table.rows.push_back({{text_cell(w.name), w.images_per_sample, text_cell(w.description), text_cell(w.source)}, RowKind::data, 0});
+  return listing("workloads", "Workloads", std::move(table), "`training.vision` of a scenario names one; its keys may be overridden");
+}
+
 Document rules_document() {
   Table table;
   table.columns = {{"rule", "rule"}, {"section", "section"}, {"condition", "must hold"}, {"got", "got", ColumnKind::text, 0, Shown::data_only},

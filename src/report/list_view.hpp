@@ -15,6 +15,13 @@ namespace shardfit {
 Document models_document(const std::vector<ModelSpec>& models);
 Document hardware_document(const std::vector<HardwareSpec>& clusters);
 Document stacks_document(const std::vector<StackProfile>& stacks);
+/// What samples may hold, in words.
+struct WorkloadListing {
+  std::string name;
+  double images_per_sample = 0;
+  std::string description, source;
+};
+Document workloads_document(const std::vector<WorkloadListing>& workloads);
 /// Names of scenario files.
 Document scenarios_document(const std::vector<std::string>& names);
 /// Validity rules with who asserts them.

@@ -58,20 +58,62 @@ Section stage_time_section(const Estimate& estimate) {
   return {"stage_times", "One micro-batch on each stage", std::move(table), {}};
 }
 
+namespace {
+
+/// Sums over the modules of one part or stage.
+struct ModuleSum {
+  std::int64_t parameters = 0;
+  double forward = 0, backward = 0, rerun = 0;
+  Bytes saved, state;
+  void add(const ModuleRow& row) {
+    parameters += row.parameters;
+    forward += row.forward_s;
+    backward += row.backward_s;
+    rerun += row.rerun_s;
+    saved += row.saved;
+    state += row.state;
+  }
+  Row row(int stage, std::string_view name, RowKind kind) const {
+    return {{count_cell(stage), text_cell(name), text_cell(name), {}, count_cell(parameters), Seconds(forward), Seconds(backward),
+             Seconds(rerun), saved, state}, kind, 0};
+  }
+};
+
+}  // namespace
+
 Section modules_section(const Estimate& estimate) {
   Table table;
   table.columns = {{"stage", "stage", ColumnKind::count},
+                   {"part", "part", ColumnKind::text, 0, Shown::data_only},
                    {"module", "module"},
                    {"layers", "layers", ColumnKind::count},
                    {"parameters", "parameters", ColumnKind::count},
                    {"forward", "forward", ColumnKind::seconds},
                    {"backward", "backward", ColumnKind::seconds},
-                   {"saved", "saved", ColumnKind::bytes}};
-  for (const ModuleRow& row : estimate.modules)
-    table.rows.push_back({{count_cell(row.stage), text_cell(row.module), count_cell(row.layers), count_cell(row.parameters),
-                           Seconds(row.forward_s), Seconds(row.backward_s), row.saved}, RowKind::data, 0});
+                   {"recompute", "recompute", ColumnKind::seconds},
+                   {"saved", "saved", ColumnKind::bytes},
+                   {"state", "state", ColumnKind::bytes}};
+  const std::vector<ModuleRow>& rows = estimate.modules;
+  ModuleSum stage;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const ModuleRow& row = rows[i];
+    const bool opens = i == 0 || rows[i - 1].stage != row.stage || rows[i - 1].part != row.part;
+    if (opens) {
+      ModuleSum part;
+      for (std::size_t j = i; j < rows.size() && rows[j].stage == row.stage && rows[j].part == row.part; ++j) part.add(rows[j]);
+      table.rows.push_back(part.row(row.stage, row.part, RowKind::subtotal));
+    }
+    stage.add(row);
+    table.rows.push_back({{count_cell(row.stage), text_cell(row.part), text_cell(row.module), count_cell(row.layers),
+                           count_cell(row.parameters), Seconds(row.forward_s), Seconds(row.backward_s), Seconds(row.rerun_s),
+                           row.saved, row.state}, RowKind::data, 1});
+    if (i + 1 < rows.size() && rows[i + 1].stage == row.stage) continue;
+    table.rows.push_back(stage.row(row.stage, "total", RowKind::total));
+    stage = {};
+  }
   Section section{"modules", "Parts of the model, one micro-batch", std::move(table), {}};
-  section.notes.push_back("all layers of the part on the stage; parameters: on the rank");
+  section.notes.push_back("all layers of the module on the stage; parameters and state (weights, gradients, optimizer): of the rank; saved: kept from forward to backward");
+  section.notes.push_back("device time; launches and waits for the slowest rank are rows of the step (--time)");
   return section;
 }
 

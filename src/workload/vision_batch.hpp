@@ -2,7 +2,7 @@
 #pragma once
 
 #include "shardfit/spec/model.hpp"
-#include "shardfit/spec/training.hpp"
+#include "workload/sample.hpp"
 
 namespace shardfit::workload {
 
@@ -18,11 +18,12 @@ struct VisionBatch {
 /// Patches that become one visual token (merge_size^2, or the pooling that the merger does).
 int patches_per_token(const VisionSpec& vision);
 
-/// The vision load of a micro-batch of `samples` samples. No images: all zero.
-/// Formula: tokens = samples * images * tokens_per_image; patches = tokens * patches_per_token; attention spans one image
-/// (or frame), so patches_squared = images * (patches of one image)^2 * (1 + spread^2 / images_per_sample).
-/// spread of a sum of independent samples falls with the square root of their number.
-VisionBatch vision_batch(const VisionSpec& vision, const VisionWorkload& workload, double samples);
+/// The vision load of `samples` samples. No images: all zero. The spread of a sum of independent samples falls with the
+/// square root of their number.
+VisionBatch vision_batch(const SampleLoad& sample, double samples);
+
+/// The fullest of `micro_batches` micro-batches, which decides memory; rows hold no more than `most_tokens` visual tokens.
+VisionBatch fullest(VisionBatch batch, int micro_batches, double most_tokens);
 
 /// Expected largest of `ranks` independent loads over their mean, for a gamma-distributed load with coefficient of
 /// variation `spread`. Formula: Cornish-Fisher expansion of the gamma quantile at Blom's plotting position,

@@ -24,11 +24,18 @@ TEST_CASE("an image's patches: 800 tokens of a 2x2 merger") {
   VisionSpec vision;
   vision.merger.merge_size = 2;
   VisionWorkload load{.images_per_sample = 1, .visual_tokens_per_image = 800, .spread = 0};
-  const auto batch = workload::vision_batch(vision, load, 4);
+  const auto batch = workload::vision_batch(workload::sample_load(vision, load), 4);
   CHECK(batch.images == 4);
   CHECK(batch.tokens == 3200);
   CHECK(batch.patches == 12800);
   CHECK(batch.patches_squared == doctest::Approx(4 * 3200.0 * 3200.0));
   load.mock = true;
-  CHECK(workload::vision_batch(vision, load, 4).patches == 0);
+  CHECK(workload::vision_batch(workload::sample_load(vision, load), 4).patches == 0);
+}
+
+TEST_CASE("the fullest micro-batch: no fuller than its rows, none without spread") {
+  const workload::VisionBatch mean{.images = 4, .tokens = 1000, .patches = 4000, .patches_squared = 1e6, .spread = 0.5};
+  CHECK(workload::fullest(mean, 1, 1e9).tokens == 1000);
+  CHECK(workload::fullest(mean, 1000, 1e9).tokens == doctest::Approx(1000 * expected_slowest(1000, 0.5)));
+  CHECK(workload::fullest(mean, 1000, 1500).patches == doctest::Approx(6000));
 }

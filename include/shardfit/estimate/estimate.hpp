@@ -36,13 +36,16 @@ struct TrafficRow {
   std::string_view bound_by;                   ///< "nvlink", "network", "latency"
 };
 
-/// Time and memory of one part of the model on one stage, per micro-batch.
+/// Time and memory of one module of the model on one stage, per micro-batch.
 struct ModuleRow {
-  std::string_view module;                     ///< "router", "experts", "vision_encoder", ...
+  std::string_view part;                       ///< "encoder", "projector" (both of the tower), "decoder"
+  std::string_view module;                     ///< "router", "experts", "vision_encoder", ..., "checkpoints"
   int stage = 0;
   int layers = 0;
   double forward_s = 0, backward_s = 0;        ///< device, one micro-batch, all its layers on the stage
-  Bytes saved;                                 ///< one micro-batch
+  double rerun_s = 0;                          ///< forward that backward runs again, beside backward_s
+  Bytes saved;                                 ///< kept by one micro-batch between its passes
+  Bytes state;                                 ///< weights, gradients, optimizer state
   std::int64_t parameters = 0;                 ///< on the rank
 };
 

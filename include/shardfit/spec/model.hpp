@@ -156,6 +156,8 @@ struct VisionSpec {
   NormKind norm = NormKind::layernorm;
   int extra_norms = 0;                     ///< norms of hidden_size beside the two of each block
   int in_channels = 3, patch_size = 0, temporal_patch_size = 1;
+  int temporal_merge = 1;                  ///< frames of a clip that become one step of visual tokens
+  int text_tokens_per_image = 0;           ///< markers around an image or a step
   bool patch_bias = true;
   int position_table_size = 0;             ///< learned rows; 0: none
   std::optional<int> attention_window;     ///< pixels; none: all patches of one frame or image
@@ -167,6 +169,7 @@ struct VisionSpec {
     std::int64_t min_pixels = 0, max_pixels = 0;
     int frames_counted = 1;                ///< the pixel limits count a still image this many times
     int max_patches = 0, max_patches_per_side = 0;  ///< native_padded
+    int max_patches_per_frame = 0;         ///< native_padded, of a clip; 0: as an image
   } resolution;
   MergerSpec merger;
   std::optional<DeepstackSpec> deepstack;

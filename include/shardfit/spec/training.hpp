@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -47,13 +48,25 @@ enum class Packing { none, offline, in_batch, count };
 template <>
 inline constexpr std::array<std::string_view, kCount<Packing>> kNames<Packing> = {"none", "offline", "in_batch"};
 
-/// What one sample holds of images.
+/// A size of picture in pixels, and the share of pictures that have it.
+struct ImageSize {
+  int width = 0, height = 0;
+  double share = 1;
+};
+
+/// What one sample holds. Spreads are coefficients of variation (deviation over mean).
 struct VisionWorkload {
   double images_per_sample = 1;
-  double visual_tokens_per_image = 800;    ///< decoder tokens; patches are merge_size^2 times as many
-  double spread = 0.8;                     ///< coefficient of variation of visual tokens per sample
-  int image_width = 0, image_height = 0;   ///< pixels; above 0: the model's own rule gives the visual tokens
+  double visual_tokens_per_image = 800;    ///< decoder tokens, where no sizes are given
+  std::optional<double> spread;            ///< of visual tokens per sample; none: follows from sizes and their number
+  double images_spread = 0;                ///< of the number of images of a sample
+  std::vector<ImageSize> sizes;            ///< the model's own rule gives their visual tokens
+  double size_spread = 0;                  ///< of the pixel count of each size
+  std::int64_t min_pixels = 0, max_pixels = 0;   ///< limits that a recipe sets; 0: the model's
+  int frames = 0;                          ///< above 0: each image is a clip of so many frames
+  double text_tokens = 0, text_spread = 0; ///< of a sample; 0: not known, rows count as full
   bool mock = false;                       ///< no images reach the tower
+  std::string preset;                      ///< workloads/*.json that it comes from
 };
 
 struct TrainingSpec {

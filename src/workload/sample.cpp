@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "workload/sample.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "workload/image_tokens.hpp"
+#include "workload/quantile.hpp"
+#include "workload/vision_batch.hpp"
+
+namespace shardfit::workload {
+namespace {
+
+constexpr int kSizePoints = 15;   // of a size's distribution; the mean of 31 differs by less than 1 %
+
+/// Weighted sums over the pictures that a sample may hold.
+struct PictureSums {
+  double weight = 0, tokens = 0, tokens_squared = 0, patches = 0, patches_squared = 0, markers = 0;
+
+  void add(const VisualTokens& v, const VisionSpec& vision, double w) {
+    weight += w;
+    tokens += w * v.tokens;
+    tokens_squared += w * double(v.tokens) * v.tokens;
+    patches += w * v.patches;
+    patches_squared += w * v.patches_squared;
+    markers += w * v.steps * vision.text_tokens_per_image;
+  }
+};
+
+void add_size(PictureSums& sums, const VisionSpec& vision, const VisionWorkload& workload, const ImageSize& size) {
+  const int points = workload.size_spread > 0 ? kSizePoints : 1;
+  const double sigma = std::sqrt(std::log1p(workload.size_spread * workload.size_spread));
+  for (int i = 0; i < points; ++i) {
+    const double z = points == 1 ? 0 : normal_quantile((i + 0.5) / points);
+    const double side = points == 1 ? 1 : std::exp((sigma * z - sigma * sigma / 2) / 2);
+    const int width = std::max(1, int(std::lround(size.width * side))), height = std::max(1, int(std::lround(size.height * side)));
+    sums.add(visual_tokens(vision, {width, height, workload.frames, workload.min_pixels, workload.max_pixels}), vision,
+             size.share / points);
+  }
+}
+
+/// A picture of which only the visual tokens are known.
+PictureSums stated_tokens(const VisionSpec& vision, const VisionWorkload& workload) {
+  const double tokens = workload.visual_tokens_per_image, patches = tokens * patches_per_token(vision);
+  const double spread = workload.spread.value_or(0);
+  // The spread is that of a sample; of one picture it is larger by the root of their number.
+  const double variance = spread * spread * std::max(1.0, workload.images_per_sample);
+  PictureSums sums{1, tokens, tokens * tokens, patches, patches * patches * (1 + variance), 0};
+  sums.markers = vision.text_tokens_per_image;
+  return sums;
+}
+
+}  // namespace
+
+SampleLoad sample_load(const VisionSpec& vision, const VisionWorkload& workload) {
+  SampleLoad load;
+  const double n = workload.mock ? 0 : workload.images_per_sample;
+  PictureSums one;
+  if (n > 0) {
+    if (workload.sizes.empty()) one = stated_tokens(vision, workload);
+    else for (const ImageSize& size : workload.sizes) add_size(one, vision, workload, size);
+    load.images = n;
+    load.visual_tokens = n * one.tokens / one.weight;
+    load.patches = n * one.patches / one.weight;
+    load.patches_squared = n * one.patches_squared / one.weight;
+    const double mean = one.tokens / one.weight;
+    const double variance = std::max(0.0, one.tokens_squared / one.weight - mean * mean);
+    const double of_sample = n * variance + std::pow(workload.images_spread * load.visual_tokens, 2);
+    load.visual_spread = workload.spread ? *workload.spread : std::sqrt(of_sample) / load.visual_tokens;
+  }
+  if (workload.text_tokens <= 0) return load;
+  const double markers = n > 0 ? n * one.markers / one.weight : 0;
+  load.tokens = workload.text_tokens + markers + load.visual_tokens;
+  load.tokens_spread =
+      std::hypot(workload.text_tokens * workload.text_spread, load.visual_tokens * load.visual_spread) / load.tokens;
+  return load;
+}
+
+double samples_per_row(const TrainingSpec& training, const SampleLoad& sample) {
+  if (training.packing == Packing::none || sample.tokens <= 0) return 1;
+  return std::max(1.0, training.sequence_length * training.packing_efficiency / sample.tokens);
+}
+
+double useful_share(const TrainingSpec& training, const SampleLoad& sample) {
+  if (training.packing != Packing::none || sample.tokens <= 0) return training.packing_efficiency;
+  return std::min(1.0, sample.tokens / training.sequence_length);
+}
+
+int executed_sequence(const Job& job, const Layout& layout, const SampleLoad& sample, int ranks) {
+  const int full = job.training.sequence_length;
+  const bool padded = job.training.packing != Packing::none || layout.pp > 1 ||
+                      (layout.ep > 1 && (job.stack.vision_pads_when_ep || layout.dispatcher == Dispatcher::hybridep));
+  if (padded || sample.tokens <= 0) return full;
+  const double rows = double(layout.micro_batch_size) * std::max(1, ranks);
+  const double longest = sample.tokens * expected_slowest(int(std::min(rows, 1e9)), sample.tokens_spread);
+  const int step = 2 * layout.tp * layout.cp;
+  return std::min(full, int(std::ceil(std::min(longest, double(full)) / step)) * step);
+}
+
+}  // namespace shardfit::workload
