@@ -76,20 +76,22 @@ Section effort_section(const Comparison& c) {
                    {"fit_share", "of them fit", ColumnKind::ratio},
                    {"tuned_knobs", "knobs to tune", ColumnKind::count},
                    {"gain_of_tuning", "best over bring-up", ColumnKind::ratio},
-                   {"worst_step", "lost one step off", ColumnKind::ratio}};
+                   {"worst_step", "lost one step off", ColumnKind::ratio},
+                   {"dying_steps", "steps out of memory", ColumnKind::count}};
   for (const Family family : kFamilies) {
     const FamilyResult& f = c.families[family];
     Row row;
     row.cells = {text_cell(name_of(family)), count_cell(std::int64_t(f.valid)),
-                 f.valid > 0 ? Cell(double(f.fit) / double(f.valid)) : Cell(), {}, {}, {}};
+                 f.valid > 0 ? Cell(double(f.fit) / double(f.valid)) : Cell(), {}, {}, {}, {}};
     if (f.best) row.cells[3] = count_cell(std::int64_t(f.tuned.size()));
     if (f.best && f.bring_up) row.cells[4] = f.bring_up->step_time_s / f.best->step_time_s - 1;
     if (f.best) row.cells[5] = worst_step(f);
+    if (f.best) row.cells[6] = count_cell(dying_steps(f));
     table.rows.push_back(std::move(row));
   }
   Section section{"effort", "What it takes", std::move(table), {}};
   section.notes.push_back("knob to tune: left where a run starts, the best layout loses more than 1 %, does not fit or is refused");
-  section.notes.push_back("one step off: the larger loss of micro-batch size and recompute, of steps that fit");
+  section.notes.push_back("one step off: the larger loss of micro-batch size and recompute, of steps that fit; the others run out of memory");
   return section;
 }
 

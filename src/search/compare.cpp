@@ -177,6 +177,9 @@ FamilyResult search_family(const Scenario& whole, const Estimator& estimator, Fa
   return result;
 }
 
+/// The two axes that every run is tuned on.
+bool is_tuning(LayoutAxis axis) { return axis == LayoutAxis::micro_batch_size || axis == LayoutAxis::recompute; }
+
 void decide(Comparison& c) {
   const FamilyResult &fsdp = c.families[Family::fsdp], &three_d = c.families[Family::three_d];
   if (!fsdp.best && !three_d.best) return;
@@ -199,9 +202,14 @@ void decide(Comparison& c) {
 double worst_step(const FamilyResult& family) {
   double worst = 0;
   for (const AxisStep& step : family.steps)
-    if (step.runs() && (step.axis == LayoutAxis::micro_batch_size || step.axis == LayoutAxis::recompute))
-      worst = std::max(worst, step.loss);
+    if (step.runs() && is_tuning(step.axis)) worst = std::max(worst, step.loss);
   return worst;
+}
+
+int dying_steps(const FamilyResult& family) {
+  return int(std::count_if(family.steps.begin(), family.steps.end(), [](const AxisStep& step) {
+    return is_tuning(step.axis) && !step.refused && !step.quick.fits;
+  }));
 }
 
 Comparison compare(const Scenario& scenario, const Estimator& estimator, const CompareOptions& options) {

@@ -106,6 +106,17 @@ std::string words_of_violation(const Violation& v) {
          std::to_string(v.need) + ")";
 }
 
+/// A row that its source leaves incomplete is held against nothing, but the relation to another run may be: with what is
+/// assumed in the place of what is missing. No estimate where that is no layout.
+void set_estimate_for_relations(const MeasuredRun& run, Row& row) {
+  try {
+    const Layout& layout = run.scenario.base;
+    if (!first_violation(run.scenario.job, layout)) row.estimate = Estimator(run.scenario.job).evaluate(layout);
+  } catch (const std::exception&) {
+    row.estimate.reset();   // the row already says why it is not scored
+  }
+}
+
 }  // namespace
 
 AllocatedPeak allocated_peak(const Estimate& e, int stage) {
@@ -131,6 +142,7 @@ Row score(const MeasuredRun& run) {
   if (!run.incomplete.empty()) {
     row.status = RowStatus::unsupported;
     row.reason = "incomplete in its source: " + joined(run.incomplete);
+    set_estimate_for_relations(run, row);
     return row;
   }
   try {

@@ -31,7 +31,7 @@ struct Row {
   std::string reason;                      ///< why it is not ok
   std::vector<Score> scores;
   std::optional<VerdictScore> verdict;     ///< where the outcome is known; unsupported rows have none
-  std::optional<Estimate> estimate;        ///< of an ok row
+  std::optional<Estimate> estimate;        ///< of an ok row, and of an incomplete one for its relation to others
 };
 
 /// Never throws: a row that the model does not cover says so.

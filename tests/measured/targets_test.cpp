@@ -66,6 +66,22 @@ TEST_CASE("step time of tuned runs") {
   CHECK(s.summary.order.right >= 0.96 * s.summary.order.pairs);
 }
 
+TEST_CASE("vision-language runs: within 12 %, and in the right order") {
+  const Scored s = scored("throughput.json", {"perf_grade=tracker"});
+  std::map<std::string, double> tflops;
+  for (const Row& row : s.rows) {
+    if (!row.id.starts_with("vlm-") || row.status != RowStatus::ok) continue;
+    CAPTURE(row.id);
+    REQUIRE(row.scores.size() == 1);
+    CHECK(std::abs(row.scores[0].error()) < 0.12);
+    tflops[row.id.substr(4)] = row.scores[0].predicted;
+  }
+  CHECK(tflops.size() == 5);
+  CHECK(tflops["qwen3vl235b-fsdp-gb200-64"] > tflops["qwen3vl235b-3d-gb200-64-mbs4"]);
+  CHECK(tflops["qwen3vl235b-3d-gb200-64-mbs4"] > 1.5 * tflops["qwen3vl235b-3d-gb200-64-mbs1"]);
+  CHECK(tflops["qwen3vl235b-3d-gb200-64-mock"] > 1.5 * tflops["qwen3vl235b-3d-gb200-64-mbs1"]);
+}
+
 TEST_CASE("layouts that NVIDIA publishes are allowed and fit") {
   const Scored s = scored("published_layouts.json");
   CHECK(s.summary.ok >= 0.99 * s.summary.rows);
@@ -93,4 +109,11 @@ TEST_CASE("effects of single changes go the right way") {
   const Effects effects = score_effects(io::load_effects(file("effects.json")), s.runs, s.rows);
   CHECK(effects.summary.clean_above_noise > 10);
   CHECK(effects.summary.sign_right >= 0.8 * effects.summary.clean_above_noise);
+  // What images cost: freezing the tower, a larger micro-batch, no images.
+  for (const EffectRow& row : effects.rows)
+    if (row.id == "frozen-01" || row.id == "micro_batch-01" || row.id == "vision_data-01" || row.id == "sharding-01") {
+      CAPTURE(row.id);
+      REQUIRE(row.predicted);
+      CHECK(row.sign_right);
+    }
 }

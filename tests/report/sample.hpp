@@ -56,7 +56,8 @@ inline Estimate estimate() {
   quiet.stage = 0;
   quiet.busy_s = 0.001;
   e.traffic = {quiet, gather, again};
-  e.modules = {{"dense_mlp", 0, 2, 0.004, 0.008, mib(100), 1'234'567}};
+  e.modules = {{.part = "decoder", .module = "dense_mlp", .stage = 0, .layers = 2, .forward_s = 0.004, .backward_s = 0.008,
+                .saved = mib(100), .parameters = 1'234'567}};
   e.verdict = {true, 0.02, gib(30), gib(40), 1, MemoryMoment::backward};
   e.step_time_s = 2;
   e.tokens_per_s_per_gpu = 4096;

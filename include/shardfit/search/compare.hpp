@@ -72,7 +72,9 @@ Scenario restricted(const Scenario& scenario, Family family);
 /// with fewer knobs that had to be tuned; else the one that loses less when micro-batch size or recompute is a step off.
 Comparison compare(const Scenario& scenario, const Estimator& estimator, const CompareOptions& options);
 
-/// The largest loss of one step of micro-batch size or recompute; a step that does not run is left out.
+/// The largest loss of one step of micro-batch size or recompute, of those that fit.
 double worst_step(const FamilyResult& family);
+/// Steps of micro-batch size or recompute that run out of memory.
+int dying_steps(const FamilyResult& family);
 
 }  // namespace shardfit

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "shardfit/search/compare.hpp"
+
+#include <doctest/doctest.h>
+
+#include "search/small_scenario.hpp"
+
+using namespace shardfit;
+
+TEST_CASE("a family keeps its own axes and sharding") {
+  Scenario s = test::small_scenario();
+  s.space.sharding = {Sharding::optimizer, Sharding::full};
+  s.space.tp = {1, 2};
+  s.space.pp = {1, 2};
+  const Scenario fsdp = restricted(s, Family::fsdp), three_d = restricted(s, Family::three_d);
+  CHECK(fsdp.space.tp == std::vector<int>{1});
+  CHECK(fsdp.space.pp == std::vector<int>{1});
+  CHECK(fsdp.space.sharding == std::vector<Sharding>{Sharding::full});
+  CHECK(three_d.space.tp == s.space.tp);
+  CHECK(three_d.space.sharding == std::vector<Sharding>{Sharding::optimizer});
+  // A search that names no sharding of a family gets that family's own.
+  s.space.sharding = {Sharding::none};
+  CHECK(restricted(s, Family::fsdp).space.sharding == std::vector<Sharding>{Sharding::full});
+}
+
+TEST_CASE("the best of a family is the best of its sweep; tuned knobs and steps are worth what they say") {
+  Scenario s = test::small_scenario();
+  s.space.sharding = {Sharding::optimizer, Sharding::full};
+  const Estimator estimator(s.job);
+  CompareOptions options;
+  options.max_p_oom = 1;
+  const Comparison c = compare(s, estimator, options);
+  CHECK(c.complete);
+  REQUIRE(c.start);
+  REQUIRE(c.ceiling);
+  Estimator::Workspace workspace;
+  for (const Family family : {Family::fsdp, Family::three_d}) {
+    CAPTURE(name_of(family));
+    const FamilyResult& f = c.families[family];
+    const SweepResult found = sweep(restricted(s, family), estimator, {});
+    CHECK(f.valid == found.valid);
+    CHECK(f.fit == found.fit);
+    CHECK(f.best.has_value() == !found.top.empty());
+    if (!f.best) continue;
+    CHECK(f.best->step_time_s == found.top.front().quick.step_time_s);
+    if (f.bring_up) CHECK(f.bring_up->step_time_s >= f.best->step_time_s);
+    for (const TunedKnob& knob : f.tuned)
+      CHECK((knob.back.refused.has_value() || !knob.back.quick.fits || knob.back.loss > 0.01));
+    CHECK(worst_step(f) >= 0);
+    CHECK(f.changes.empty());   // no tower
+  }
+  const Family other = *c.ceiling == Family::fsdp ? Family::three_d : Family::fsdp;
+  if (c.families[other].best) CHECK(c.families[other].best->step_time_s >= c.families[*c.ceiling].best->step_time_s);
+}
+
+TEST_CASE("a limit on the chance of running out of memory never makes the best faster") {
+  Scenario s = test::small_scenario();
+  const Estimator estimator(s.job);
+  CompareOptions careless, careful;
+  careless.max_p_oom = 1;
+  careful.max_p_oom = 0.01;
+  const Comparison a = compare(s, estimator, careless), b = compare(s, estimator, careful);
+  for (const Family family : {Family::fsdp, Family::three_d})
+    if (a.families[family].best && b.families[family].best)
+      CHECK(a.families[family].best->step_time_s <= b.families[family].best->step_time_s);
+}
