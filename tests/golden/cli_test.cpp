@@ -64,7 +64,7 @@ const std::vector<Case> kCases = {
      {"topo", "@/tests/data/small-sweep.json", "--tp", "2", "--ep", "8", "--format", "csv", "--section", "groups"}},
     {"compare",
      {"compare", "@/scenarios/qwen3-vl-235b-gb200.json", "--tp", "1,2", "--cp", "1", "--pp", "1,2", "--ep", "8,64", "--etp", "1",
-      "--dispatcher", "hybridep", "--expert-overlap", "false", "--split", "uniform"}},
+      "--dispatcher", "hybridep", "--expert-overlap", "false"}},
     {"explain_modules",
      {"explain", "@/scenarios/qwen3-vl-235b-gb200.json", "--tp", "2", "--pp", "2", "--ep", "8", "--recompute", "full", "--modules", "--section",
       "modules"}},
