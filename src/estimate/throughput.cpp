@@ -11,7 +11,7 @@ void set_throughput(const Job& job, const workload::SampleLoad& sample, const La
   const double samples = rows * workload::samples_per_row(job.training, sample);
   const double tokens = rows * job.training.sequence_length;
   out.tokens_per_s_per_gpu = tokens / gpu_seconds;
-  out.useful_tokens_per_s_per_gpu = out.tokens_per_s_per_gpu * workload::useful_share(job.training, sample);
+  out.useful_tokens_per_s_per_gpu = workload::useful_tokens_per_step(job) / gpu_seconds;
   out.samples_per_s = samples / out.step_time_s;
   out.images_per_s = sample.images * samples / out.step_time_s;
 

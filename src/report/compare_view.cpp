@@ -95,16 +95,6 @@ Section effort_section(const Comparison& c) {
   return section;
 }
 
-/// The value of an axis as a layout has it.
-std::string value_text(LayoutAxis axis, const Layout& layout) {
-  std::string_view key = name_of(axis);
-  if (axis == LayoutAxis::split) key = "pipeline_split";
-  if (axis == LayoutAxis::expert_overlap) key = "expert_overlap";
-  for (const report::LayoutField& field : report::layout_fields())
-    if (field.key == key) return with_unit(report::column_of(field), field.read(layout, GridSizes{}));
-  return "-";
-}
-
 /// What comes of a changed axis: the loss, or why there is none.
 Cell loss_cell(const AxisStep& step) { return step.runs() ? Cell(step.loss) : Cell(); }
 Cell outcome_cell(const AxisStep& step) {
@@ -120,8 +110,8 @@ Table step_table() {
 }
 
 void add_step(Table& table, Family family, const Layout& best, const AxisStep& step) {
-  table.rows.push_back({{text_cell(name_of(family)), text_cell(name_of(step.axis)), text_cell(value_text(step.axis, best)),
-                         text_cell(value_text(step.axis, step.layout)), loss_cell(step),
+  table.rows.push_back({{text_cell(name_of(family)), text_cell(name_of(step.axis)), text_cell(report::axis_text(step.axis, best)),
+                         text_cell(report::axis_text(step.axis, step.layout)), loss_cell(step),
                          step.refused ? Cell() : Cell(step.quick.peak), outcome_cell(step)}, RowKind::data, 0});
 }
 
@@ -152,7 +142,7 @@ Section changes_section(const Comparison& c) {
     for (const JobChange& change : c.families[family].changes)
       table.rows.push_back({{text_cell(name_of(family)), text_cell(name_of(change.kind)), change.gain, change.quick.peak,
                              change.quick.peak - c.families[family].best->verdict.need,
-                             text_cell(value_text(LayoutAxis::recompute, change.layout))}, RowKind::data, 0});
+                             text_cell(report::axis_text(LayoutAxis::recompute, change.layout))}, RowKind::data, 0});
   return {"changes", "The best layouts on other data", std::move(table), {}};
 }
 
@@ -165,6 +155,9 @@ std::string reason_text(const Comparison& c) {
   if (c.reason == StartReason::fewer_knobs)
     return fmt::format("{} knobs to tune against {}, {} of its layouts fit against {}", start.tuned.size(), rest.tuned.size(),
                        percent(double(start.fit) / double(start.valid), 0), percent(double(rest.fit) / double(rest.valid), 0));
+  if (c.reason == StartReason::fewer_layouts)
+    return fmt::format("as many knobs to tune and about as steady, but {} allowed layouts against {}",
+                       report::grouped(std::int64_t(start.valid)), report::grouped(std::int64_t(rest.valid)));
   return fmt::format("as many knobs to tune, and a wrong step of micro-batch or recompute costs {} against {}",
                      percent(worst_step(start), 0), percent(worst_step(rest), 0));
 }

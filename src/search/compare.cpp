@@ -2,6 +2,7 @@
 #include "shardfit/search/compare.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 #include "search/axis_values.hpp"
 #include "search/families.hpp"
@@ -14,6 +15,7 @@ namespace {
 using namespace search;
 
 constexpr double kMatters = 0.01;   // a smaller loss is below what two runs of one layout differ by
+constexpr double kClearly = 0.05;   // of step time; the model's own error band at its best
 constexpr int kTopKept = 32;        // the Pareto front has what of the rest is less risky
 
 SweepResult run(const Scenario& scenario, const Estimator& estimator, const CompareOptions& options) {
@@ -193,8 +195,14 @@ void decide(Comparison& c) {
     c.reason = StartReason::fewer_knobs;
     return;
   }
-  c.start = worst_step(fsdp) <= worst_step(three_d) ? Family::fsdp : Family::three_d;
-  c.reason = StartReason::steadier;
+  const double difference = worst_step(three_d) - worst_step(fsdp);
+  if (std::abs(difference) > kClearly) {
+    c.start = difference > 0 ? Family::fsdp : Family::three_d;
+    c.reason = StartReason::steadier;
+    return;
+  }
+  c.start = fsdp.valid <= three_d.valid ? Family::fsdp : Family::three_d;
+  c.reason = StartReason::fewer_layouts;
 }
 
 }  // namespace

@@ -7,9 +7,10 @@
 
 #include "search/axis_values.hpp"
 #include "shardfit/base/error.hpp"
+#include "workload/sample.hpp"
 
 // Computes:   time, cost and energy of training on N useful tokens, from the time of one step.
-// Formula:    steps = N / (global_batch_size * sequence_length * packing_efficiency); time = steps * step time;
+// Formula:    steps = N / useful tokens of a step (workload/sample.hpp); time = steps * step time;
 //             cost = GPUs * price an hour * time; energy = GPUs * W * time.
 // Source:     the price is the user's; W the user's or the datasheet's board power.
 // Valid when: the job runs without a break, and GPUs draw that power all the time.
@@ -51,8 +52,7 @@ Figure watts_of(const Job& job, const Goals& goals) {
 
 Measure::Measure(const Job& job, const Estimator& estimator, const Goals& goals, std::span<const Metric> needed)
     : estimator_(estimator), goals_(goals), gpus_(job.gpus) {
-  useful_tokens_per_step_ =
-      double(job.training.global_batch_size) * job.training.sequence_length * job.training.packing_efficiency;
+  useful_tokens_per_step_ = workload::useful_tokens_per_step(job);
   steps_ = goals.train_tokens.value_or(kUnitOfTokens) / useful_tokens_per_step_;
   const auto price = figure_of(goals.usd_per_gpu_hour, job);
   usd_per_s_ = price ? *price * gpus_ / 3600 : -1;

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "shardfit/spec/model_dims.hpp"
 #include "workload/image_tokens.hpp"
 #include "workload/quantile.hpp"
 #include "workload/vision_batch.hpp"
@@ -84,6 +85,13 @@ double samples_per_row(const TrainingSpec& training, const SampleLoad& sample) {
 double useful_share(const TrainingSpec& training, const SampleLoad& sample) {
   if (training.packing != Packing::none || sample.tokens <= 0) return training.packing_efficiency;
   return std::min(1.0, sample.tokens / training.sequence_length);
+}
+
+double useful_tokens_per_step(const Job& job) {
+  const TrainingSpec& t = job.training;
+  const bool sees = runs_vision(job.model, t);
+  const SampleLoad sample = sees ? sample_load(*job.model.vision, t.vision.value_or(VisionWorkload{})) : SampleLoad{};
+  return double(t.global_batch_size) * t.sequence_length * useful_share(t, sample);
 }
 
 int executed_sequence(const Job& job, const Layout& layout, const SampleLoad& sample, int ranks) {

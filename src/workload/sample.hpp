@@ -30,6 +30,9 @@ double samples_per_row(const TrainingSpec& training, const SampleLoad& sample);
 /// Share of a full-length row that is no padding: the packing's efficiency, or a sample over the row.
 double useful_share(const TrainingSpec& training, const SampleLoad& sample);
 
+/// Tokens of a step that are no padding, by what the job's workload says.
+double useful_tokens_per_step(const Job& job);
+
 /// Tokens of the rows that the decoder runs, at the rank that `ranks` wait for. Full length where the step pads: packed
 /// rows, pp above 1, ep above 1 in stacks that do so (since 2026-04-13), and HybridEP, whose ranks must bring equally
 /// many tokens. Else the longest of the micro-batches of all waiting ranks, a multiple of 2*tp*cp. Full length also where

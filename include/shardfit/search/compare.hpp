@@ -48,7 +48,7 @@ struct FamilyResult {
   std::vector<JobChange> changes;         ///< of `best`; none for a job without a tower
 };
 
-enum class StartReason { only_one_fits, fewer_knobs, steadier, count };
+enum class StartReason { only_one_fits, fewer_knobs, steadier, fewer_layouts, count };
 
 struct Comparison {
   EnumArray<Family, FamilyResult> families;
@@ -69,7 +69,8 @@ struct CompareOptions {
 Scenario restricted(const Scenario& scenario, Family family);
 
 /// Two sweeps and what stands around their best layouts. Which family to start with: the only one that fits; else the one
-/// with fewer knobs that had to be tuned; else the one that loses less when micro-batch size or recompute is a step off.
+/// with fewer knobs that had to be tuned; else the one that loses clearly less when micro-batch size or recompute is a step
+/// off; else the one with fewer layouts to choose among.
 Comparison compare(const Scenario& scenario, const Estimator& estimator, const CompareOptions& options);
 
 /// The largest loss of one step of micro-batch size or recompute, of those that fit.
