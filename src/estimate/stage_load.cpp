@@ -95,7 +95,8 @@ double soft_max(double device, double host) {
 }
 
 int ranks_waiting_for_images(const Layout& layout, const GridSizes& grid) {
-  if (layout.sharding == Sharding::full || layout.sharding == Sharding::full_torch) return grid.dp;
+  if (layout.sharding == Sharding::full || layout.sharding == Sharding::full_torch)
+    return std::max(1, grid.dp / layout.optimizer_instances);
   return std::clamp(layout.ep * layout.etp / (layout.tp * layout.cp), 1, std::max(1, grid.dp));
 }
 

@@ -39,7 +39,7 @@ StagePasses stage_passes(const Evaluation& evaluation, int stage, double copy);
 double soft_max(double device, double host);
 
 /// Rank groups that must have seen their images before the decoder of one can go on: what the slowest waits for.
-/// FSDP: all data-parallel ranks (each layer gathers); else the replicas that an expert group spans.
+/// FSDP: all data-parallel ranks that share the parameters (each layer gathers); else the replicas that an expert group spans.
 int ranks_waiting_for_images(const Layout& layout, const GridSizes& grid);
 
 }  // namespace shardfit::estimate

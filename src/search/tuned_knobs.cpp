@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <limits>
+
+#include "search/axis_values.hpp"
+#include "search/families.hpp"
+#include "shardfit/layout/stage_plan.hpp"
+
+namespace shardfit::search {
+namespace {
+
+constexpr double kMatters = 0.01;   // a smaller loss is below what two runs of one layout differ by
+
+/// Where a run starts: sizes 1, everything else as the stack has it and no memory saved.
+Layout untuned(const Scenario& scenario, const Layout& of) {
+  Layout l = of;
+  l.tp = l.cp = l.pp = l.vpp = l.ep = l.etp = l.micro_batch_size = l.optimizer_instances = 1;
+  l.split = {};
+  l.recompute = {};
+  l.cuda_graph = {};
+  l.offload.optimizer_fraction = 0;
+  l.overlap.expert_alltoall = false;
+  l.dispatcher = scenario.base.dispatcher;
+  l.cp_comm_type = scenario.base.cp_comm_type;
+  return l;
+}
+
+/// `layout` with one axis as `other` has it.
+Layout with_axis(LayoutAxis axis, const Layout& other, Layout layout) {
+  switch (axis) {
+    case LayoutAxis::tp:
+      layout.tp = other.tp;
+      layout.sequence_parallel = layout.sequence_parallel && layout.tp > 1;
+      break;
+    case LayoutAxis::cp: layout.cp = other.cp; break;
+    case LayoutAxis::ep: layout.ep = other.ep; break;
+    case LayoutAxis::etp: layout.etp = other.etp; break;
+    case LayoutAxis::micro_batch_size: layout.micro_batch_size = other.micro_batch_size; break;
+    case LayoutAxis::dispatcher: layout.dispatcher = other.dispatcher; break;
+    case LayoutAxis::cp_comm_type: layout.cp_comm_type = other.cp_comm_type; break;
+    case LayoutAxis::pp: layout.pp = other.pp; break;
+    case LayoutAxis::vpp: layout.vpp = other.vpp; break;
+    case LayoutAxis::split: layout.split = other.split; break;
+    case LayoutAxis::optimizer_instances: layout.optimizer_instances = other.optimizer_instances; break;
+    case LayoutAxis::optimizer_offload: layout.offload.optimizer_fraction = other.offload.optimizer_fraction; break;
+    case LayoutAxis::recompute: layout.recompute = other.recompute; break;
+    case LayoutAxis::cuda_graph: layout.cuda_graph = other.cuda_graph; break;
+    case LayoutAxis::expert_overlap: layout.overlap.expert_alltoall = other.overlap.expert_alltoall; break;
+    default: break;
+  }
+  return layout;
+}
+
+/// The split of the search whose stages hold the most equal numbers of layers: where a run starts that cannot share its
+/// layers evenly.
+PipelineSplit most_even_split(const Scenario& scenario, Layout layout) {
+  PipelineSplit best = layout.split;
+  int least = std::numeric_limits<int>::max();
+  StagePlan plan;
+  for (const PipelineSplit& split : scenario.space.split) {
+    layout.split = split;
+    if (first_violation(scenario.job, layout) || !make_stage_plan(scenario.job, layout, plan)) continue;
+    int low = std::numeric_limits<int>::max(), high = 0;
+    for (int stage = 0; stage < layout.pp; ++stage) {
+      low = std::min(low, plan.layers_on(stage));
+      high = std::max(high, plan.layers_on(stage));
+    }
+    if (high - low >= least) continue;
+    least = high - low;
+    best = split;
+  }
+  return best;
+}
+
+}  // namespace
+
+std::vector<TunedKnob> tuned_knobs(const Scenario& scenario, const Estimator& estimator, const Layout& best) {
+  Layout start = untuned(scenario, best);
+  start.split = most_even_split(scenario, best);
+  Estimator::Workspace workspace;
+  const Quick here = estimator.quick(best, workspace);
+  std::vector<TunedKnob> knobs;
+  for (std::size_t i = 0; i < kCount<LayoutAxis>; ++i) {
+    const LayoutAxis axis = LayoutAxis(i);
+    if (axis == LayoutAxis::sharding || same_on(axis, start, best)) continue;
+    AxisStep back{.axis = axis, .layout = with_axis(axis, start, best)};
+    back.refused = first_violation(scenario.job, back.layout);
+    if (!back.refused) {
+      back.quick = estimator.quick(back.layout, workspace);
+      back.loss = back.quick.step_time_s / here.step_time_s - 1;
+    }
+    if (!back.runs() || back.loss > kMatters) knobs.push_back({axis, back});
+  }
+  return knobs;
+}
+
+}  // namespace shardfit::search
