@@ -125,6 +125,7 @@ Estimate Estimator::evaluate(const Layout& layout) const {
   out.modules = estimate::module_rows(*problem_, e, layout, out.grid);
   out.traffic = estimate::traffic_rows(*problem_, e, layout, out.grid);
   estimate::set_band(*problem_, e, layout, out);
+  out.sample = estimate::sample_figures(*problem_, e, layout, out.grid);
   estimate::set_remarks(*problem_, layout, out);
   return out;
 }

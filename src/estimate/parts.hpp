@@ -128,6 +128,7 @@ class Parts {
   const topology::GroupLinks& links_of(GroupShape shape);
   /// Visual load of an average micro-batch; memory is that of the fullest.
   const workload::VisionBatch& vision_batch() const { return now_->vision_batch; }
+  const workload::VisionBatch& fullest_vision_batch() const { return now_->fullest_vision_batch; }
 
  private:
   void build(const Layout& layout, const ShardKey& key);

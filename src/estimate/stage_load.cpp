@@ -4,7 +4,7 @@
 // Formula     device = sum of its parts' terms; a pass takes soft_max(device, host). Where row counts are read on the
 //             host, forward and backward each take theirs; else the sums over both compete once.
 //             Vision: serial host work, then soft_max(device * wait, host), once a direction; wait = the slowest of
-//             the ranks that meet before the decoder can go on.
+//             the ranks that meet before the decoder can go on, and of the groups that meet at the end of the step.
 // Source      composition and exponent: step-time study of published runs; vision: the study of MoE-VLM runs.
 // Valid when  the host runs ahead of the device between two reads of device values.
 // Ignores     stalls of the data loader; text-only micro-batches in an image workload.
@@ -100,8 +100,14 @@ int ranks_waiting_for_images(const Layout& layout, const GridSizes& grid) {
   return std::clamp(layout.ep * layout.etp / (layout.tp * layout.cp), 1, std::max(1, grid.dp));
 }
 
+double image_wait(const Layout& layout, const GridSizes& grid, double spread) {
+  const int together = ranks_waiting_for_images(layout, grid);
+  const double of_step = spread / std::sqrt(double(std::max(1, grid.microbatches)));
+  return workload::expected_slowest(together, spread) * workload::expected_slowest(std::max(1, grid.dp / together), of_step);
+}
+
 VisionSeconds vision_seconds(const Problem& problem, const Evaluation& e, const Layout& layout, const GridSizes& grid) {
-  const double wait = workload::expected_slowest(ranks_waiting_for_images(layout, grid), e.parts.vision_batch().spread);
+  const double wait = image_wait(layout, grid, e.parts.vision_batch().spread);
   const PartCosts &both = e.parts.vision_costs(), &tower = *e.parts.vision_encoder().costs;
   VisionSeconds t;
   t.forward = vision_pass(both.time.forward.serial, both.forward, wait);

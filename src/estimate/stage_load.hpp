@@ -42,4 +42,8 @@ double soft_max(double device, double host);
 /// FSDP: all data-parallel ranks that share the parameters (each layer gathers); else the replicas that an expert group spans.
 int ranks_waiting_for_images(const Layout& layout, const GridSizes& grid);
 
+/// Load of the slowest rank over the average, for micro-batches whose visual tokens have this `spread`: the slowest of the
+/// ranks that meet in each micro-batch, times the slowest of such groups over a whole step, for which the others wait at its end.
+double image_wait(const Layout& layout, const GridSizes& grid, double spread);
+
 }  // namespace shardfit::estimate

@@ -142,6 +142,25 @@ void set_band(const Problem& problem, const Evaluation& e, const Layout&, Estima
   }
 }
 
+SampleFigures sample_figures(const Problem& problem, const Evaluation& e, const Layout& layout, const GridSizes& grid) {
+  SampleFigures load;
+  if (!problem.vision) return load;
+  const workload::SampleLoad& sample = problem.sample;
+  load.images_per_sample = sample.images;
+  load.visual_tokens_per_sample = sample.visual_tokens;
+  load.patches_per_sample = sample.patches;
+  load.spread = sample.visual_spread;
+  load.tokens_per_sample = sample.tokens;
+  load.samples_per_row = workload::samples_per_row(problem.job.training, sample);
+  load.waiting_ranks = ranks_waiting_for_images(layout, grid);
+  load.executed_sequence = workload::executed_sequence(problem.job, layout, sample, load.waiting_ranks);
+  load.visual_tokens_per_microbatch = e.parts.vision_batch().tokens;
+  if (load.visual_tokens_per_microbatch > 0)
+    load.fullest_microbatch = e.parts.fullest_vision_batch().tokens / load.visual_tokens_per_microbatch;
+  load.slowest_rank = image_wait(layout, grid, e.parts.vision_batch().spread);
+  return load;
+}
+
 void set_remarks(const Problem& problem, const Layout& layout, Estimate& out) {
   const Job& job = problem.job;
   if (layout.overlap.delay_wgrad)
@@ -151,6 +170,8 @@ void set_remarks(const Problem& problem, const Layout& layout, Estimate& out) {
   if (job.stack.nccl_user_buffers) out.unmodelled.push_back("NCCL user buffers: no effect on time or memory is modelled");
   if (job.training.optimizer.kind == OptimizerKind::muon)
     out.unmodelled.push_back("Muon's orthogonalisation: its matrix work is not in the step time");
+  if (problem.vision && job.stack.vision_dp_when_cp && layout.cp > 1)
+    out.unmodelled.push_back("vision data parallelism: the gather of visual tokens over context-parallel ranks");
   if (layout.dispatcher_sms > 0 && problem.has_moe && layout.ep * layout.etp > 1)
     out.unmodelled.push_back("SMs taken from compute by the dispatcher");
   for (const Alteration& a : alterations(job, layout)) out.warnings.push_back(std::string(a.what));

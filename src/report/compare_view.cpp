@@ -153,7 +153,8 @@ std::string reason_text(const Comparison& c) {
   const FamilyResult &start = c.families[*c.start], &rest = c.families[other];
   if (c.reason == StartReason::only_one_fits) return fmt::format("no {} layout fits", shown_name(other));
   if (c.reason == StartReason::fewer_knobs)
-    return fmt::format("{} knobs to tune against {}, {} of its layouts fit against {}", start.tuned.size(), rest.tuned.size(),
+    return fmt::format("{} knob{} to tune against {}, {} of its layouts fit against {}", start.tuned.size(),
+                       start.tuned.size() == 1 ? "" : "s", rest.tuned.size(),
                        percent(double(start.fit) / double(start.valid), 0), percent(double(rest.fit) / double(rest.valid), 0));
   if (c.reason == StartReason::fewer_layouts)
     return fmt::format("as many knobs to tune and about as steady, but {} allowed layouts against {}",

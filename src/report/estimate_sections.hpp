@@ -3,6 +3,7 @@
 
 #include "shardfit/estimate/estimate.hpp"
 #include "shardfit/report/document.hpp"
+#include "shardfit/spec/scenario.hpp"
 
 namespace shardfit::report {
 
@@ -12,6 +13,8 @@ namespace shardfit::report {
 Section verdict_section(const Estimate& estimate);
 /// Step time and what follows from it.
 Section throughput_section(const Estimate& estimate);
+/// What samples come to: visual tokens, spread, rows, waits. Only for runs with a tower.
+Section workload_section(const Scenario& scenario, const Estimate& estimate);
 /// Every field of the layout and its id.
 Section layout_section(const Estimate& estimate);
 /// One row a pipeline stage, at its own dearest moment.

@@ -20,6 +20,8 @@ Document estimate_document(const Scenario& scenario, const Estimate& estimate, c
                        report::time_section(estimate),      report::stage_time_section(estimate),
                        report::traffic_section(estimate),   report::throughput_section(estimate),
                        report::verdict_section(estimate)};
+  if (estimate.sample.executed_sequence > 0)
+    document.sections.insert(document.sections.begin() + 1, report::workload_section(scenario, estimate));
   document.warnings = report::all_warnings(scenario, estimate);
   document.summary = report::estimate_summary(estimate, change);
   document.tone = estimate.verdict.fits ? Tone::good : Tone::bad;

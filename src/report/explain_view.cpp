@@ -100,6 +100,8 @@ Document explain_document(const Scenario& scenario, const Estimate& estimate, Ex
     sections.push_back(report::collectives_section(estimate));
     sections.push_back(report::traffic_section(estimate));
   }
+  if ((all || parts.modules) && estimate.sample.executed_sequence > 0)
+    sections.push_back(report::workload_section(scenario, estimate));
   if (all || parts.modules) sections.push_back(report::modules_section(estimate));
   sections.push_back(report::throughput_section(estimate));
   sections.push_back(report::verdict_section(estimate));

@@ -65,6 +65,19 @@ struct StageTime {
   double host_forward_s = 0, host_backward_s = 0;
 };
 
+/// What the samples of a vision-language run come to under a layout. All zero without a tower.
+struct SampleFigures {
+  double images_per_sample = 0, visual_tokens_per_sample = 0, patches_per_sample = 0;
+  double spread = 0;                           ///< deviation over mean of a sample's visual tokens
+  double tokens_per_sample = 0;                ///< with text; 0: the workload does not say
+  double samples_per_row = 1;                  ///< above 1: packed
+  int executed_sequence = 0;                   ///< tokens of the rows that run; below sequence_length where nothing pads
+  double visual_tokens_per_microbatch = 0;     ///< on the average rank
+  double fullest_microbatch = 1;               ///< over the average, of a step: memory is made for it
+  int waiting_ranks = 1;                       ///< ranks that meet before the decoder can go on
+  double slowest_rank = 1;                     ///< their largest load over the average: what all of them wait for
+};
+
 /// What is known of a layout's memory against the GPU.
 struct Verdict {
   bool fits = false;
@@ -87,6 +100,7 @@ struct Estimate {
   std::vector<StageTime> stages;
   std::vector<TrafficRow> traffic;
   std::vector<ModuleRow> modules;
+  SampleFigures sample;
   Verdict verdict;
   Bytes host_memory;                           ///< per GPU, offloaded state and activations
   // read from the ledgers
