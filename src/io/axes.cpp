@@ -18,7 +18,7 @@ constexpr int kMostMicroBatch = 16;
 constexpr int kMostInstances = 8;
 constexpr int kMostStageCut = 2;  ///< layers by which "all" lightens the first or last stage
 constexpr int kMostMiddleExtra = 2;  ///< layers by which a tower lets middle stages outgrow an even share
-constexpr int kMostPairShift = 8;  ///< layers that a tower moves from the first of two stages to the second
+constexpr int kPairShifts[] = {1, 2, 3, 4, 6, 8};  ///< layers that a tower moves from the first of two stages to the second
 constexpr int kBlockLayerCounts[] = {1, 2, 4, 8, 16};  ///< layers a chunk, recompute method block
 
 std::vector<int> divisors(int n, int most) {
@@ -66,23 +66,23 @@ void add_end_cuts(std::vector<PipelineSplit>& splits, int layers, int pp) {
     }
 }
 
-/// Splits that make room for a tower on the first stage: middle stages of n layers each, the ends share what is left and
-/// hold no more than they. The first keeps the layers that DeepStack adds to.
+/// Splits that make room for a tower on the first stage: middle stages of n layers each, the last one as many or up to two
+/// fewer (the head is worth one or two), the first what is left. It keeps the layers that DeepStack adds to.
 void add_tower_cuts(std::vector<PipelineSplit>& splits, int layers, int pp, int least_first) {
   const auto add = [&](int first, int last) {
     const PipelineSplit split = first_last(first, last);
-    if (std::find(splits.begin(), splits.end(), split) == splits.end()) splits.push_back(split);
+    if (first >= least_first && last >= 1 && std::find(splits.begin(), splits.end(), split) == splits.end())
+      splits.push_back(split);
   };
-  const int even = (layers + pp - 1) / pp;
   if (pp == 2) {
-    for (int first = layers / 2 - 1; first >= std::max(least_first, layers / 2 - kMostPairShift); --first)
-      add(first, layers - first);
+    for (int shift : kPairShifts) add(layers / 2 - shift, layers - layers / 2 + shift);
     return;
   }
+  const int even = (layers + pp - 1) / pp;
   for (int n = even; n <= even + kMostMiddleExtra; ++n) {
-    const int ends = layers - (pp - 2) * n;
-    for (int first = std::min(n, ends - 1); first >= std::max(least_first, ends - n); --first)
-      if (first != n || ends - first != n) add(first, ends - first);
+    const int ends = layers - (pp - 2) * n, most_last = std::min(n, ends - least_first);
+    for (int last = most_last; last >= most_last - kMostStageCut; --last)
+      if (ends - last <= n && (ends - last < n || last < n)) add(ends - last, last);
   }
 }
 
