@@ -2,6 +2,7 @@
 #include "estimate/views.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 #include "estimate/gradient_traffic.hpp"
 #include "estimate/stage_load.hpp"
@@ -174,6 +175,12 @@ void set_remarks(const Problem& problem, const Layout& layout, Estimate& out) {
     out.unmodelled.push_back("vision data parallelism: the gather of visual tokens over context-parallel ranks");
   if (layout.dispatcher_sms > 0 && problem.has_moe && layout.ep * layout.etp > 1)
     out.unmodelled.push_back("SMs taken from compute by the dispatcher");
+  if (problem.sample.tokens > job.training.sequence_length)
+    out.warnings.push_back("samples of " + std::to_string(std::llround(problem.sample.tokens)) + " tokens are longer than rows of " +
+                           std::to_string(job.training.sequence_length) + ": counted as cut (training.sequence_length)");
+  if (out.sample.executed_sequence > 0 && out.sample.executed_sequence < job.training.sequence_length)
+    out.warnings.push_back("rows run at " + std::to_string(out.sample.executed_sequence) +
+                           " tokens, the longest of those that wait for one another: this stack does not pad them (stack.vision_pads_when_ep)");
   for (const Alteration& a : alterations(job, layout)) out.warnings.push_back(std::string(a.what));
 }
 

@@ -106,6 +106,7 @@ TEST_CASE("rows that nothing pads run at their own length, at the same memory") 
   CHECK(ragged.sample.executed_sequence >= ragged.sample.tokens_per_sample);
   CHECK(ragged.step_time_s < padded.step_time_s);
   CHECK(ragged.verdict.need == padded.verdict.need);
+  CHECK(ragged.warnings.size() == padded.warnings.size() + 1);
 }
 
 TEST_CASE("vision data parallelism shares images over context-parallel ranks") {
