@@ -108,7 +108,9 @@ void keep_tensors(Op& op, const CoreAttention& core, const Shapes& s) {
   const EnumSet<RecomputeModule> rerun{RecomputeModule::core_attn};
   // FP8 attention keeps the fp8 operands for its backward, and lets the bf16 ones go.
   const double width = s.fp8_attention ? 1 : s.e;
-  keep(op, s, "query_key_value", tensor_bytes(n, core.query + core.key_value, width), core.inputs_dropped_by,
+  // Hugging Face's attention repeats keys and values to the query heads (repeat_kv) before torch's kernel keeps them.
+  const double key_value = s.eager_elementwise ? std::max(core.key_value, 2 * core.query) : core.key_value;
+  keep(op, s, "query_key_value", tensor_bytes(n, core.query + key_value, width), core.inputs_dropped_by,
        OffloadModule::core_attn);
   // The result is also the input of the output projection, which keeps it by reference; so recompute frees it only
   // where nothing after it trains.

@@ -2,7 +2,8 @@
 // Computes: final norm, output projection and cross-entropy; the joining of hyper-connection streams before
 //   them. Formula: norm keeps its input and output; logits live from the projection to the start of their
 //   backward: e + 4 B each (half-precision logits and one fp32 buffer that exp, softmax and gradient
-//   reuse), e + 8 with Megatron's native fused loss, e with Transformer Engine's. The kernel that fuses
+//   reuse), e + 8 with Megatron's native fused loss, e with Transformer Engine's, up to e + 12 in single torch
+//   operations. The kernel that fuses
 //   projection and loss never holds them whole: forward two fp32 partials a token and 3072 columns,
 //   backward [N, 3072] gradients, an fp32 input gradient, a whole weight gradient, and the projection
 //   again.
@@ -23,6 +24,9 @@ namespace {
 
 constexpr double kFp32 = 4;
 constexpr double kNativeBuffers = 2;  ///< fp32 buffers of the native fused loss, measured
+/// Of a loss in single torch operations: the fp32 logits and their log-softmax; in backward the log-softmax, its
+/// gradient and the one of the logits, while the half-precision logits are still an output of the model. Kind: counted.
+constexpr double kEagerForwardBuffers = 2, kEagerBackwardBuffers = 3;
 constexpr double kChunkColumns =
     3072;  ///< columns a split (Megatron-LM fusions/linear_cross_entropy: 512 * 6)
 constexpr double kFusedLossBytes = 16, kPlainLossBytes = 40;      ///< moved for a logit, both passes (fitted)
@@ -72,6 +76,7 @@ Op output_op(const LossUse& use, const Shapes& s) {
 
 /// Bytes a logit beside the half-precision one, and which of them an MTP depth keeps.
 double extra_bytes(const Shapes& s) {
+  if (s.eager_loss) return kEagerForwardBuffers * kFp32;
   if (s.cross_entropy == CrossEntropy::te_fused) return 0;
   return s.cross_entropy == CrossEntropy::native_fused ? kNativeBuffers * kFp32 : kFp32;
 }
@@ -85,7 +90,8 @@ void add_whole_logits(Op& op, const LossUse& use, const Shapes& s) {
   if (forward > 0)
     op.transients.push_back({"logits", tensor_bytes(logits(s), 1, forward), Moment::forward, {}});
   // Backward starts from the softmax: its buffer becomes the gradient, cast for the projection's GEMMs.
-  const double backward = s.cross_entropy == CrossEntropy::te_fused ? s.e : s.e + kFp32;
+  const double buffers = s.eager_loss ? kEagerBackwardBuffers : 1;
+  const double backward = s.cross_entropy == CrossEntropy::te_fused ? s.e : s.e + buffers * kFp32;
   if (runs_backward(s) && backward > kept)
     op.transients.push_back(
         {"logit_gradients", tensor_bytes(logits(s), 1, backward - kept), Moment::backward, {}});

@@ -90,6 +90,7 @@ void set_software(Shapes& s, const Job& job, const Layout& layout) {
   s.chunked_cross_entropy = stack.chunked_cross_entropy;
   s.eager_elementwise = stack.eager_elementwise;
   s.domain_share = std::min(1.0, double(job.hardware.fabric.placed_per_domain) / (layout.ep * layout.etp));
+  s.eager_loss = stack.eager_loss;
   s.drop_and_pad = training.token_drop && training.pad_to_capacity;
   s.capacity_factor = training.token_drop ? training.expert_capacity_factor : 0;
   s.host_free_dispatch =

@@ -3,6 +3,7 @@
 #include <memory>
 
 #include "cli/help.hpp"
+#include "cli/neighbours.hpp"
 #include "cli/one_layout.hpp"
 
 namespace shardfit::cli {
@@ -21,8 +22,11 @@ int run_explain(const Flags& flags, Context& context) {
     output.write(check_document(one.scenario, check), context);
     return kDoesNotFit;
   }
-  const Estimate estimate = Estimator(one.scenario.job).evaluate(one.layout);
-  output.write(explain_document(one.scenario, estimate, flags.parts), context);
+  const Estimator estimator(one.scenario.job);
+  const Estimate estimate = estimator.evaluate(one.layout);
+  std::vector<Change> savings;
+  if (flags.parts.memory) savings = largest_memory_savings(one.scenario, estimator, estimate);
+  output.write(explain_document(one.scenario, estimate, flags.parts, savings), context);
   return kDone;
 }
 
@@ -36,7 +40,7 @@ void add_explain(CLI::App& app, Action& action) {
       "shardfit explain scenarios/llama-3-70b-gb200.json --tp 2 --pp 4 --memory\n"
       "shardfit explain scenarios/llama-3-70b-gb200.json --tp 2 --pp 4 --section tensors --format csv"));
   add_one_layout_flags(*command, flags->one);
-  command->add_flag("--memory", flags->parts.memory, "Memory terms, kept tensors, every stage and moment");
+  command->add_flag("--memory", flags->parts.memory, "Memory terms, kept tensors, every stage and moment, and what would lower the peak");
   command->add_flag("--time", flags->parts.time, "Time terms and stages");
   command->add_flag("--traffic", flags->parts.traffic, "Collectives");
   command->add_flag("--modules", flags->parts.modules, "Parts of the model");

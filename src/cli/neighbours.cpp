@@ -40,24 +40,49 @@ std::vector<std::string> words_to_try(const LayoutFlag& flag, const SearchSpace&
   return words;
 }
 
-}  // namespace
-
-std::optional<Change> best_single_change(const Scenario& scenario, const Estimator& estimator, const Estimate& estimate) {
+/// Calls f(change) for every layout that differs from the estimate's in one field and passes the rules.
+template <class F>
+void for_each_neighbour(const Scenario& scenario, const Estimator& estimator, const Estimate& estimate, F f) {
   Estimator::Workspace workspace;
-  std::optional<Change> best;
-  const double now = estimate.verdict.fits ? estimate.tokens_per_s_per_gpu * (1 + kWorthNaming) : 0;
   for (const LayoutFlag& flag : layout_flags()) {
     if (!flag.values) continue;
     const std::string from = flag.current(estimate.layout);
     for (const std::string& to : words_to_try(flag, scenario.space, from)) {
       const Layout layout = with_field(flag, to, scenario, estimate.layout);
       if (first_violation(scenario.job, layout)) continue;
-      const Quick quick = estimator.quick(layout, workspace);
-      if (!quick.fits || quick.tokens_per_s_per_gpu <= (best ? best->quick.tokens_per_s_per_gpu : now)) continue;
-      best = Change{field_name(flag), from, to, layout, quick};
+      f(Change{field_name(flag), from, to, layout, estimator.quick(layout, workspace)});
     }
   }
+}
+
+}  // namespace
+
+std::optional<Change> best_single_change(const Scenario& scenario, const Estimator& estimator, const Estimate& estimate) {
+  std::optional<Change> best;
+  const double now = estimate.verdict.fits ? estimate.tokens_per_s_per_gpu * (1 + kWorthNaming) : 0;
+  for_each_neighbour(scenario, estimator, estimate, [&](Change change) {
+    if (!change.quick.fits) return;
+    if (change.quick.tokens_per_s_per_gpu > (best ? best->quick.tokens_per_s_per_gpu : now)) best = std::move(change);
+  });
   return best;
+}
+
+std::vector<Change> largest_memory_savings(const Scenario& scenario, const Estimator& estimator,
+                                           const Estimate& estimate, std::size_t count) {
+  std::vector<Change> savings;  // the best value of each field
+  const double enough = double(estimate.verdict.need.value) * (1 - kWorthNaming);
+  for_each_neighbour(scenario, estimator, estimate, [&](Change change) {
+    if (double(change.quick.peak.value) > enough) return;
+    const bool same_field = !savings.empty() && savings.back().field == change.field;
+    if (!same_field)
+      savings.push_back(std::move(change));
+    else if (change.quick.peak < savings.back().quick.peak)
+      savings.back() = std::move(change);
+  });
+  std::stable_sort(savings.begin(), savings.end(),
+                   [](const Change& a, const Change& b) { return a.quick.peak < b.quick.peak; });
+  if (savings.size() > count) savings.resize(count);
+  return savings;
 }
 
 }  // namespace shardfit::cli

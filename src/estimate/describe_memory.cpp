@@ -54,7 +54,7 @@ constexpr void describe_small_terms(Catalogue& c) {
   c[T::gathered_head_input] = {
       "the head's input, gathered over tp into a buffer that stays", "N x h x 2 B, last stage",
       "Megatron-LM core/tensor_parallel/layers.py (global memory buffer)", "nothing known"};
-  c[T::kept_p2p] = {"stage inputs and their gradients still referenced after the step",
+  c[T::kept_p2p] = {"stage inputs and their gradients still referenced after the step; of expert overlap its schedule plan",
                     "2 x vpp x N x h / tp x 2 B",
                     "Megatron-LM core/pipeline_parallel/schedules.py; count fits 8 measured layouts",
                     "the cause of the references"};
@@ -142,12 +142,13 @@ constexpr void describe_outside(Catalogue& c) {
   using T = MemoryTerm;
   c[T::allocator_reserve] = {
       "what torch's allocator reserves beyond allocated bytes",
-      "0.04 x allocated, 0.10 without expandable segments; + the idle pool of CUDA graphs",
-      "344 B200 ranks: median 1.038, range 1.007 to 1.093", "fragmentation of one run"};
+      "0.003 x allocated, 0.03 to 0.11 without expandable segments (and with vpp 0.15 x what comes and goes); + the idle "
+      "pool of CUDA graphs",
+      "344 B200 ranks without expandable segments: median 1.038, range 1.007 to 1.093", "fragmentation of one run"};
   c[T::cuda_context] = {"CUDA context and libraries", "stated by the hardware file", "hardware file",
                         "driver versions"};
   c[T::nccl_buffers] = {"channels of every process group, NVLS buffers",
-                        "communicators x size + NVLS groups x size", "hardware file",
+                        "communicators x size + NVLS groups x size; one of all ranks and the optimizer's too", "hardware file",
                         "channels that a group opens later"};
   c[T::dispatcher_buffers] = {
       "buffers of DeepEP or HybridEP",

@@ -14,15 +14,23 @@ void look_at(const memory::StageInputs& in, const memory::OutsideInputs& outside
   using M = MemoryMoment;
   const memory::StageEvents events(in);
   const EnumArray<MemoryMoment, MemoryTotal> totals = memory::stage_totals(in, events);
+  const auto look_at_one = [&](M moment) {
+    MemoryTotal use = totals[moment];
+    memory::add_outside_of(in, events, outside, moment, use);
+    const bool sooner = use.total() == peak.need && stage == peak.stage && moment < peak.moment;
+    if (use.total() > peak.need || sooner) peak = {use.total(), stage, moment};
+  };
   const auto look = [&](std::initializer_list<M> moments) {
     M most = *moments.begin();
     for (const M m : moments)
       if (totals[m].allocated() > totals[most].allocated()) most = m;
-    MemoryTotal use = totals[most];
-    memory::add_outside_of(in, events, outside, most, use);
-    const bool sooner = use.total() == peak.need && stage == peak.stage && most < peak.moment;
-    if (use.total() > peak.need || sooner) peak = {use.total(), stage, most};
+    look_at_one(most);
   };
+  // Holes grow with what comes and goes, which the moment that allocates the most need not have most of.
+  if (memory::leaves_holes(outside.fragmentation)) {
+    for (std::size_t m = 0; m < kCount<M>; ++m) look_at_one(M(m));
+    return;
+  }
   if (in.graphs.impl == CudaGraphImpl::none)
     return look({M::after_build, M::between_steps, M::forward, M::backward, M::optimizer_step, M::first_step});
   look({M::after_build, M::first_step});
@@ -73,7 +81,7 @@ Verdict verdict(const Job& job, const std::vector<StageMemory>& memory) {
   v.stage = fullest->stage;
   v.moment = fullest->moment;
   v.fits = v.need <= v.usable;
-  v.p_oom = memory::oom_probability(v.need, v.usable, memory::scenario_band(fullest->ledger));
+  v.p_oom = memory::oom_probability(v.need, v.usable, memory::scenario_band(fullest->ledger, job.stack.framework));
   return v;
 }
 

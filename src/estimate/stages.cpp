@@ -339,6 +339,7 @@ memory::StaticInputs static_inputs(const Problem& problem, const memory::ParamCo
   in.optimizer_offload = layout.offload.optimizer_fraction;
   in.tp = layout.tp;
   in.framework = job.stack.framework;
+  in.transpose_cache = job.stack.parameter_transpose_cache;
   in.shard_aligned_buffers = job.stack.entry_point == EntryPoint::megatron_lm;
   return in;
 }
@@ -368,6 +369,9 @@ const memory::StageInputs& stage_inputs(const Problem& problem, Evaluation& e, c
   }
   if (c.head) in.head = &e.parts.head().costs->plain;
   in.rerun_layers = full && layout.recompute.method == RecomputeMethod::uniform ? layout.recompute.num_layers : 1;
+  in.small.kept_plan = layout.overlap.expert_alltoall
+                           ? memory::kept_plan_bytes(layout.pp, e.plan.layers_on(stage), in.stream)
+                           : Bytes(0);
   in.graphs = graph_inputs(problem.job, e.parts.shapes(), layout, in);
   return in;
 }
@@ -386,6 +390,12 @@ memory::OutsideInputs make_outside_inputs(const Problem& problem, Evaluation& e,
   for (const int size : {layout.tp, layout.cp, grid.dp * layout.cp, layout.pp, apart ? layout.ep * layout.etp : 1,
                          apart ? grid.edp : 1})
     out.communicators += size > 1;
+  // The default group of all ranks starts with a barrier; Megatron's distributed optimizer sums gradient norms over a
+  // group of its own of all ranks, plain optimizers over the model-parallel one. Source: Megatron-LM
+  // training/initialize.py, core/optimizer/__init__.py (grad_stats_parallel_group).
+  const bool megatron = job.stack.framework == Framework::megatron;
+  out.communicators += job.gpus > 1;
+  if (megatron) out.communicators += layout.sharding == Sharding::none ? layout.tp * layout.pp > 1 : job.gpus > 1;
   // NCCL sets NVLS up for a communicator inside one NVLink domain with at least four members that all-reduces or
   // gathers; data-parallel gradients are the ones that do so on every layout. Megatron-Bridge's recipes switch it
   // off (NCCL_NVLS_ENABLE=0) but where they register user buffers.

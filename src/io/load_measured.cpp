@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
 #include <algorithm>
-#include <cctype>
+#include <cstdlib>
 #include <limits>
 
 #include "io/load.hpp"
+#include "io/measured_stack.hpp"
 #include "io/read_run.hpp"
 #include "io/run_fields.hpp"
 
@@ -13,10 +16,6 @@ namespace {
 using validation::MeasuredEffect;
 using validation::MeasuredRun;
 
-std::string text_of(const Json& run, const char* key) {
-  return run.contains(key) && run[key].is_string() ? run[key].get<std::string>() : "";
-}
-
 std::vector<std::string> texts_of(const Json& run, const char* key) {
   std::vector<std::string> texts;
   if (run.contains(key) && run[key].is_array())
@@ -25,115 +24,61 @@ std::vector<std::string> texts_of(const Json& run, const char* key) {
   return texts;
 }
 
-bool mentions(const std::string& text, const char* word) { return text.find(word) != std::string::npos; }
-
-/// The entry point that filled a run's defaults, from what the run says of its software and source.
-std::string profile_of(const Json& run) {
-  const Json stack = run.value("stack", Json::object());
-  const std::string software = text_of(stack, "software"), framework = text_of(stack, "framework");
-  const std::string source = text_of(run, "source"), grade = text_of(run, "perf_grade");
-  if (framework == "torch_fsdp2" || framework == "other") return "torch-fsdp2";
-  if (mentions(software, "ms-swift")) return "ms-swift";
-  if (mentions(source, "Megatron-LM functional test") || mentions(source, "SimuMax"))
-    return "megatron-lm-2026-08";
-  for (const char* direct : {"Megatron-LM", "slime", "Megatron-Core MoE ModelZoo", "NeMo-Aligner"})
-    if (mentions(software, direct)) return "megatron-lm-2026-08";
-  // A/B pairs of fine-tuning run the library's recipes, which reduce gradients in fp32.
-  const Json training = run.value("training", Json::object());
-  if (grade == "measured_ab" && text_of(training, "task") == "sft") return "megatron-bridge-2026-08";
-  // NVIDIA's performance tracker runs the perf recipes too.
-  if (grade == "tuned" || grade == "measured_ab" || grade == "recipe" || grade == "tracker") return "megatron-bridge-perf";
-  return "megatron-bridge-2026-08";
-}
-
-void set_default(Json& block, const char* key, const Json& value) {
-  if (!block.contains(key)) block[key] = value;
-}
-
-/// Expert parallelism and several micro-batches a step.
-bool accumulates_experts(const Json& run) {
-  if (!run.contains("layout") || !run.contains("training")) return false;
-  const Json &l = run["layout"], &t = run["training"];
-  const int model = l.value("tp", 1) * l.value("cp", 1) * l.value("pp", 1);
-  const int replicas = std::max(1, run.value("gpus", 1) / model);
-  return l.value("ep", 1) > 1 && t.value("global_batch_size", 0) > replicas * l.value("micro_batch_size", 1);
-}
-
-/// What single tools do where a run is silent.
-///   AutoModel      keeps gradients whole over the micro-batches (defer_fsdp_grad_sync is on), and the weights of
-///                  models with expert parallelism too (its FSDP mixin for MoE).
-///   ModelZoo       runs with expandable segments.
-///   torchtitan     keeps parameters, gradients and moments in fp32 (training.dtype), computes in bf16; its
-///                  selective recompute goes by operation, of which dropping norms and the MLP is the nearest form.
-///   NeMo-RL        loads fp32 parameters too and trains Hugging Face's modules, written in single operations.
-///   NeMo 2         sets no allocator option; Megatron-Bridge, its successor, does.
-/// Source: AutoModel's repository (defer_fsdp_grad_sync, components/moe/fsdp_mixin.py; 2026-08). Kind: read for
-/// AutoModel, assumed for the others.
-void apply_tool_defaults(Json& run, const std::string& software) {
-  Json& stack = run["stack"];
-  if (mentions(software, "AutoModel")) {
-    set_default(stack, "gradient_sync", "last_microbatch");
-    if (accumulates_experts(run)) set_default(stack, "reshard_after_forward", false);
-  }
-  if (mentions(software, "ModelZoo")) set_default(stack, "expandable_segments", true);
-  if (mentions(software, "NeMo 2")) set_default(stack, "expandable_segments", false);
-  const bool titan = mentions(software, "torchtitan");
-  if (mentions(software, "NeMo-RL")) set_default(stack, "eager_elementwise", true);
-  if ((titan || mentions(software, "NeMo-RL")) && run.contains("training") && run["training"].is_object()) {
-    Json& training = run["training"];
-    set_default(training, "optimizer", Json::object());
-    for (const char* key : {"grad_buffer_dtype", "main_params_dtype", "exp_avg_dtype", "exp_avg_sq_dtype"})
-      set_default(training["optimizer"], key, "fp32");
-  }
-  if (!titan || !run.contains("layout") || !run["layout"].contains("recompute")) return;
-  Json& recompute = run["layout"]["recompute"];
-  if (recompute.value("granularity", "") == "selective" && recompute.value("modules", Json::array()).empty())
-    recompute["modules"] = {"layernorm", "mlp"};
-}
-
-/// What a run's software text says that has a field of its own: the expert library and chunked logits. Notes describe a
-/// row and compute nothing.
-void apply_software(Json& run) {
-  if (!run.contains("stack") || !run["stack"].is_object()) return;
-  const std::string software = text_of(run["stack"], "software");
-  if (run.contains("layout") && run["layout"].is_object() && !run["layout"].contains("dispatcher")) {
-    if (mentions(software, "HybridEP")) run["layout"]["dispatcher"] = "hybridep";
-    if (mentions(software, "DeepEP")) run["layout"]["dispatcher"] = "deepep";
-  }
-  if (mentions(software, "chunked NLL") || mentions(software, "fused linear CE"))
-    run["stack"]["chunked_cross_entropy"] = true;
-  apply_tool_defaults(run, software);
-}
-
-/// The one text of offload that has a form: full recompute whose checkpoints go to the host.
-constexpr const char* kCheckpointsToHost = "activation checkpoints to CPU";
-
+/// Whether words of activation offload mean that the checkpoints of full recompute go to the host.
 bool offloads_checkpoints(const Json& run) {
-  return run.contains("layout") && run["layout"].contains("offload") &&
-         text_of(run["layout"]["offload"], "activation") == kCheckpointsToHost;
+  if (!run.contains("layout") || !run["layout"].is_object() || !run["layout"].contains("offload")) return false;
+  const std::string words = text_of(run["layout"]["offload"], "activation");
+  return mentions(words, "checkpoint") && (mentions(words, "cpu") || mentions(words, "host"));
 }
 
-/// Takes what has no form in the specs out of a run, and says what it was.
-std::vector<std::string> take_unsupported(Json& run) {
-  std::vector<std::string> reasons;
-  if (!run.contains("layout") || !run["layout"].is_object()) return reasons;
+/// "optimizer_cpu_offload fraction=0.64": the fraction, or 1 where words of optimizer offload state none.
+double fraction_in(const std::string& words) {
+  const auto at = words.find("fraction=");
+  return at == std::string::npos ? 1 : std::strtod(words.c_str() + at + 9, nullptr);
+}
+
+/// Gives offload that is told in words the form of fields, as far as the words go.
+void put_offload_into_fields(Json& layout, std::vector<std::string>& notes) {
+  if (!layout.contains("offload")) return;
+  Json& offload = layout["offload"];
+  if (offload.is_string()) {
+    const std::string words = offload.get<std::string>();
+    offload = Json::object();
+    offload[mentions(words, "optimizer") ? "optimizer" : "activation"] = words;
+  }
+  if (!offload.is_object()) return;
+  if (const std::string words = text_of(offload, "optimizer"); !words.empty()) {
+    offload.erase("optimizer");
+    offload["optimizer_fraction"] = fraction_in(words);
+    notes.push_back(fmt::format("optimizer offload \"{}\" is taken as fraction {:g} (layout.offload)", words,
+                                fraction_in(words)));
+  }
+  if (const std::string words = text_of(offload, "activation"); !words.empty()) {
+    offload.erase("activation");
+    notes.push_back(fmt::format("activation offload is given in words, \"{}\": checkpoints of full recompute at most "
+                                "are taken as offloaded (layout.offload)", words));
+  }
+}
+
+/// Takes what has no form in the specs out of a run, and says what is left out of the prediction.
+std::vector<std::string> take_unmodelled(Json& run) {
+  std::vector<std::string> notes;
+  if (!run.contains("layout") || !run["layout"].is_object()) return notes;
   Json& layout = run["layout"];
-  if (layout.contains("offload") && layout["offload"].is_object() &&
-      layout["offload"].contains("activation") && layout["offload"]["activation"].is_string()) {
-    const std::string words = text_of(layout["offload"], "activation");
-    if (words != kCheckpointsToHost) reasons.push_back("activation offload is given in words: " + words);
-    layout["offload"].erase("activation");
+  put_offload_into_fields(layout, notes);
+  if (!layout.contains("recompute") || !layout["recompute"].is_object()) return notes;
+  Json& recompute = layout["recompute"];
+  if (!recompute.contains("modules") || !recompute["modules"].is_array()) return notes;
+  Json known = Json::array();
+  for (const Json& module : recompute["modules"]) {
+    if (module.is_string() && parse_name<RecomputeModule>(module.get<std::string>()))
+      known.push_back(module);
+    else
+      notes.push_back(fmt::format("recompute of {} is not modelled: its tensors are counted as kept "
+                                  "(layout.recompute.modules)", module.dump()));
   }
-  if (layout.contains("recompute") && layout["recompute"].is_object() &&
-      layout["recompute"].contains("modules") && layout["recompute"]["modules"].is_array()) {
-    Json& modules = layout["recompute"]["modules"];
-    const auto mhc = std::find(modules.begin(), modules.end(), Json("mhc"));
-    if (mhc != modules.end()) {
-      reasons.push_back("recompute of hyper-connections (mhc)");
-      modules.erase(mhc);
-    }
-  }
-  return reasons;
+  recompute["modules"] = known;
+  return notes;
 }
 
 void read_quantities(const Json& measured, MeasuredRun& run) {
@@ -153,39 +98,6 @@ void read_quantities(const Json& measured, MeasuredRun& run) {
     run.oom = true;
   else if (ran)
     run.oom = false;
-}
-
-/// Megatron-Bridge pads packed rows for expert parallelism too since this day.
-constexpr const char* kVisionPadsSince = "2026-04-13";
-
-/// Megatron-Bridge's library recipes set expandable segments since this day (its commit cce495373).
-constexpr const char* kRecipesSetAllocatorSince = "2026-07-20";
-
-/// Fused kernels know attention sinks since Transformer Engine 2.8 (softmax_type); before, Megatron computed such
-/// attention from whole scores. Kind: assumed (the day).
-constexpr const char* kFusedSinksSince = "2025-10-07";
-
-bool has_sinks(const ModelSpec& model) {
-  return std::any_of(model.text.mixers.begin(), model.text.mixers.end(), [](const MixerSpec& m) {
-    const auto* gqa = std::get_if<GqaSpec>(&m.kind);
-    return gqa && gqa->attention_sinks;
-  });
-}
-
-/// The profile as it was on the day of the run: the layout rules and the tower's padding go by its date, and so
-/// does the attention kernel of models with sinks.
-StackProfile dated(StackProfile stack, const Json& row, const ModelSpec& model) {
-  constexpr std::size_t kDayLength = 10;  // YYYY-MM-DD; rougher dates say too little
-  const std::string date = text_of(row, "date");
-  if (date.size() != kDayLength) return stack;
-  stack.date = date;
-  const bool states_allocator = row.value("stack", Json::object()).contains("expandable_segments");
-  if (date < kRecipesSetAllocatorSince && stack.name == "megatron-bridge-2026-08" && !states_allocator)
-    stack.expandable_segments = false;
-  if (date < kVisionPadsSince) stack.vision_pads_when_ep = false;
-  if (date < kFusedSinksSince && stack.framework == Framework::megatron && has_sinks(model))
-    stack.attention_kernel = AttentionKernel::unfused;
-  return stack;
 }
 
 int key_value_heads(const ModelSpec& model) {
@@ -239,21 +151,30 @@ MeasuredRun read_row(const Json& row, const std::string& file, std::size_t index
   if (row.contains("measured") && row["measured"].is_object()) read_quantities(row["measured"], run);
   try {
     Json run_json = row;
-    run.unsupported = take_unsupported(run_json);
-    apply_software(run_json);
+    std::vector<std::string> filled = take_unmodelled(run_json);
+    for (std::string& note : apply_software(run_json)) filled.push_back(std::move(note));
     const std::optional<int> inferred_tp = bound_inferred_tp(run_json);
     run.scenario = read_run(Value(run_json, place), {Missing::assume, profile_of(row)});
     run.scenario.job.stack = dated(run.scenario.job.stack, row, run.scenario.job.model);
+    Layout& base = run.scenario.base;
     if (inferred_tp)
-      run.scenario.assumptions.push_back("tp " + std::to_string(run.scenario.base.tp) + " is assumed, the key-value heads, where tp " +
-                                         std::to_string(*inferred_tp) + " was inferred (layout.tp)");
+      run.scenario.assumptions.push_back(fmt::format("tp {} is assumed, the key-value heads, where tp {} was inferred (layout.tp)",
+                                                     base.tp, *inferred_tp));
+    const int ranks = run.scenario.job.gpus / std::max(1, base.tp * base.pp);
+    if (const auto ep = implied_expert_parallel(run_json, run.scenario.job.model, ranks)) {
+      base.ep = *ep;
+      base.etp = 1;
+      run.scenario.assumptions.push_back("ep " + std::to_string(*ep) + " is assumed: the dispatch library needs more than "
+                                         "one rank (layout.ep)");
+    }
+    run.scenario.assumptions.insert(run.scenario.assumptions.end(), filled.begin(), filled.end());
     if (offloads_checkpoints(row))
       run.scenario.base.offload.activation_layers = run.scenario.job.model.text.num_hidden_layers - 1;
     const auto stated = [&](const char* block) {
       return row.contains(block) && row[block].is_object() && row[block].contains("global_batch_size");
     };
     run.global_batch_assumed = !stated("training") && !stated("assumed");
-  } catch (const InputError& error) {
+  } catch (const std::exception& error) {  // InputError, or a value of a type that nothing expects
     run.invalid = error.what();
   }
   run.tuned = is_tuned(run, row);

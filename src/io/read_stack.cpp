@@ -74,6 +74,8 @@ StackProfile read_switches(Object& o, StackProfile p) {
   p.reshard_after_forward = o.get("reshard_after_forward", p.reshard_after_forward);
   p.chunked_cross_entropy = o.get("chunked_cross_entropy", p.chunked_cross_entropy);
   p.eager_elementwise = o.get("eager_elementwise", p.eager_elementwise);
+  p.eager_loss = o.get("eager_loss", p.eager_loss);
+  p.parameter_transpose_cache = o.get("parameter_transpose_cache", p.parameter_transpose_cache);
   return p;
 }
 

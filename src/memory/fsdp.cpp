@@ -8,10 +8,11 @@
 // Formula:    Megatron-FSDP, u = max(1e9, 2 x average unit): weights = current unit + prefetched units
 //             until u/2 elements are on their way + what lies outside units; gradients = at most u elements
 //             waiting for their reduce-scatter + the running unit. Double buffer: two units of each, for
-//             good. FSDP2: current and next unit, the unit whose gradient is being reduced and the one
-//             being made.
+//             good. FSDP2: current and next unit, the unit whose gradient is being reduced (in fp32) and
+//             the one being made; without a reduction every micro-batch all gradients, in fp32.
 // Source:     Megatron-LM core/distributed/fsdp/src/megatron_fsdp/{megatron_fsdp,param_and_grad_buffer}.py;
-//             torch.distributed.fsdp (fully_shard, implicit prefetch of one unit).
+//             torch.distributed.fsdp (fully_shard, implicit prefetch of one unit;
+//             FSDPParam.to_accumulated_grad_if_needed: unsharded_accumulated_grad has the reduce dtype).
 // Valid when: units are alike; mixed stages take the largest unit as current one.
 // Ignores:    transposed copies of quantised units; the order in which outside tensors are released.
 // Checked by: tests/memory/fsdp_test.cpp.
@@ -63,9 +64,12 @@ FsdpBuffers torch_full(const FsdpInputs& in, MemoryMoment moment, bool at_loss) 
   if (moment != MemoryMoment::forward && moment != MemoryMoment::backward) return {};
   const std::int64_t some = std::min((at_loss ? 1 : kBufferedUnits) * in.unit_elements, in.all_unit_elements);
   const std::int64_t gathered = in.reshard_after_forward ? some : in.all_unit_elements;
-  const std::int64_t waiting = moment == MemoryMoment::forward ? 0 : std::min(some, in.trainable_elements);
-  const std::int64_t whole = in.gradient_sync_every_microbatch ? waiting : in.trainable_elements;
-  return {weight_bytes(in, gathered + in.outside_elements), Bytes(whole * in.gradient_bytes)};
+  const std::int64_t made = moment == MemoryMoment::forward ? 0 : std::min(in.unit_elements, in.trainable_elements);
+  const std::int64_t reduced = std::min(made, in.trainable_elements - made);
+  // Accumulated over micro-batches, and on their way to the reduction, gradients have the type that they are reduced in.
+  const std::int64_t kept = in.gradient_sync_every_microbatch ? reduced : in.trainable_elements;
+  return {weight_bytes(in, gathered + in.outside_elements),
+          Bytes(made * in.gradient_bytes + kept * in.accumulated_bytes)};
 }
 
 }  // namespace

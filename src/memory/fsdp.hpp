@@ -19,6 +19,7 @@ struct FsdpInputs {
   std::int64_t trainable_elements = 0;  ///< of units and outside
   double weight_bytes = 2;              ///< of a gathered element (quantised gather: fewer)
   int gradient_bytes = 2;               ///< of an unreduced gradient element
+  int accumulated_bytes = 4;            ///< torch FSDP2: of one that waits for the last micro-batch, and while reduced
   int shards = 1;
   bool double_buffer = false;
   bool reshard_after_forward = true;  ///< torch FSDP2

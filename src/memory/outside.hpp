@@ -39,10 +39,12 @@ struct Fragmentation {
   bool interleaved = false;     ///< vpp above 1: chunks are freed in another order than they were filled
   bool variable_sizes = false;  ///< dropless experts under natural routing: no block fits the next tensor
 };
-/// Reserved over allocated bytes.
+/// Whether bytes that come and go leave holes that nothing fits into: chunks of an interleaved pipeline in fixed segments.
+constexpr bool leaves_holes(const Fragmentation& f) { return f.interleaved && !f.expandable_segments; }
+/// Reserved over allocated bytes, but for such holes.
 double reserve_ratio(const Fragmentation& f);
-/// What the allocator holds beyond `allocated`.
-Bytes allocator_reserve(Bytes allocated, const Fragmentation& f);
+/// What the allocator holds beyond `allocated`, of which `transient` bytes come and go within a step.
+Bytes allocator_reserve(Bytes allocated, Bytes transient, const Fragmentation& f);
 
 /// What a rank holds outside torch's allocated bytes.
 struct OutsideInputs {
@@ -55,9 +57,12 @@ struct OutsideInputs {
   Fragmentation fragmentation;
 };
 
+/// Bytes of `allocated` that come and go within a step: not state, small terms or gathered units.
+Bytes transient_bytes(const StageInputs& stage, MemoryMoment moment, Bytes allocated);
+
 template <class Acc>
-void add_outside(const OutsideInputs& in, Acc& acc) {
-  acc.add(MemoryTerm::allocator_reserve, allocator_reserve(acc.allocated(), in.fragmentation));
+void add_outside(const OutsideInputs& in, Bytes transient, Acc& acc) {
+  acc.add(MemoryTerm::allocator_reserve, allocator_reserve(acc.allocated(), transient, in.fragmentation));
   acc.add(MemoryTerm::cuda_context, in.context);
   acc.add(MemoryTerm::nccl_buffers,
           in.per_communicator * in.communicators + in.per_nvls * in.nvls_communicators);
@@ -65,12 +70,13 @@ void add_outside(const OutsideInputs& in, Acc& acc) {
   acc.add(MemoryTerm::user_buffers, in.user_buffers);
 }
 
-/// What is outside torch's allocated bytes, which `acc` has already. The more is allocated, the more is this, among the
-/// moments that graphs reserve the same for (graph_reserve_bytes).
+/// What is outside torch's allocated bytes, which `acc` has already. Unless the allocator leaves holes, the more is
+/// allocated, the more is this, among the moments that graphs reserve the same for (graph_reserve_bytes).
 template <class Acc>
 void add_outside_of(const StageInputs& stage, const StageEvents& events, const OutsideInputs& outside, MemoryMoment moment,
                     Acc& acc) {
-  add_outside(outside, acc);
+  const bool holes = leaves_holes(outside.fragmentation);
+  add_outside(outside, holes ? transient_bytes(stage, moment, acc.allocated()) : Bytes(0), acc);
   if (stage.graphs.impl != CudaGraphImpl::none)
     acc.add(MemoryTerm::allocator_reserve, graph_reserve_bytes(stage.graphs, moment, events.eager));
 }

@@ -16,6 +16,7 @@ struct SmallTerms {
   Bytes placeholder_weight_gradients;
   Bytes gathered_head_input;  ///< last stage only
   Bytes kept_p2p;
+  Bytes kept_plan;   ///< of expert overlap's schedule plan
   Bytes resident_microbatches;
   Bytes tp_overlap_buffers;  ///< torch workspaces of TP overlap; its user buffers are outside torch
 };
@@ -40,6 +41,9 @@ Bytes gathered_head_input_bytes(std::int64_t tokens, std::int64_t hidden, int e)
 /// Point-to-point tensors still referenced after the step: two a chunk. 0 without a pipeline.
 Bytes kept_p2p_bytes(int pp, int vpp, Bytes stream);
 
+/// What the schedule plan of expert overlap still holds of its last micro-batch between steps, without a pipeline.
+Bytes kept_plan_bytes(int pp, int layers, Bytes stream);
+
 /// Point-to-point tensors of the last stage while it works: 2, or 3 with several chunks.
 Bytes pipeline_buffer_bytes(int pp, int vpp, Bytes stream);
 
@@ -60,7 +64,7 @@ void add_small_terms(const SmallTerms& t, MemoryMoment moment, Acc& acc) {
   acc.add(MemoryTerm::placeholder_weight_gradients, t.placeholder_weight_gradients);
   acc.add(MemoryTerm::gathered_head_input, t.gathered_head_input);
   acc.add(MemoryTerm::tp_overlap_buffers, t.tp_overlap_buffers);
-  if (idle) acc.add(MemoryTerm::kept_p2p, t.kept_p2p);
+  if (idle) acc.add(MemoryTerm::kept_p2p, t.kept_p2p + t.kept_plan);
   if (idle) acc.add(MemoryTerm::resident_microbatches, t.resident_microbatches);
 }
 

@@ -199,7 +199,7 @@ void add_grid(const Grid& g, const StaticInputs& in, const Widths& w, StaticStat
   const bool layerwise = in.sharding == Sharding::layerwise;
   if (layerwise) add_layerwise(g, in, w, s);
   const std::int64_t ordinary = layerwise ? g.low - g.matrices : g.low;
-  const QuantizedForms q = quantized_forms(in.precision, in.fp8_param_gather, in.generation);
+  const QuantizedForms q = quantized_forms(in.precision, in.fp8_param_gather, in.generation, in.transpose_cache);
   const int weight_shards = shards_weights(in.sharding) ? g.shards : 1;
   const std::int64_t linear = ceil_div(g.linear, weight_shards);
   const Share share = share_of(in.sharding, ordinary, g.gaps, g.shards);
@@ -231,13 +231,15 @@ BufferShare buffer_share(std::int64_t elements, std::int64_t gaps, int shards) {
   return {padded, std::min(elements, padded / shards - gaps / shards)};
 }
 
-QuantizedForms quantized_forms(Precision precision, bool param_gather, GpuGeneration generation) {
+QuantizedForms quantized_forms(Precision precision, bool param_gather, GpuGeneration generation,
+                               bool transpose_cache) {
   // Row-wise and column-wise forms with their scales. Source: Transformer Engine pytorch/tensor/*.py. Kind:
   // read.
   constexpr double kBlockScales = 4.0 / (128 * 128), kMxScales = 1.0 / 32, kNvfp4Bytes = 0.5,
                    kNvfp4Scales = 1.0 / 16;
-  // Blackwell multiplies per-tensor fp8 operands of any layout, so it needs no transposed copy.
-  const double per_tensor = generation == GpuGeneration::blackwell ? 1 : 2;
+  // Blackwell multiplies per-tensor fp8 operands of any layout, so it needs no transposed copy; before, it is made anew
+  // for each backward where the cache is off (disable_parameter_transpose_cache).
+  const double per_tensor = generation == GpuGeneration::blackwell || !transpose_cache ? 1 : 2;
   switch (precision) {
     case Precision::fp8_delayed:
     case Precision::fp8_tensorwise:

@@ -19,6 +19,7 @@ struct StaticInputs {
   int expert_shards = 1;  ///< edp/instances, at least 1. With ep = 1 and etp = tp it equals dense_shards
   Precision precision = Precision::bf16;
   bool fp8_param_gather = false;
+  bool transpose_cache = true;  ///< Hopper: per-tensor fp8 weights are kept transposed too
   GpuGeneration generation = GpuGeneration::hopper;
   OptimizerSpec optimizer;
   double optimizer_offload = 0;  ///< fraction of master weights and moments in host memory
@@ -50,7 +51,8 @@ struct QuantizedForms {
   bool keeps_bf16 = true;  ///< the bf16 weight stays beside them
   double bytes = 0;        ///< of all quantised forms together, scales included
 };
-QuantizedForms quantized_forms(Precision precision, bool param_gather, GpuGeneration generation);
+QuantizedForms quantized_forms(Precision precision, bool param_gather, GpuGeneration generation,
+                               bool transpose_cache = true);
 
 /// Adds weights, gradients, master weights and, if they exist by then, moments and the fp32 gradient copy.
 template <class Acc>

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "shardfit/ledger/ledger.hpp"
+#include "shardfit/spec/stack.hpp"
 
 namespace shardfit::memory {
 
@@ -16,7 +17,8 @@ double relative_band(TermClass c);
 Bytes error_band(const MemoryLedger& need);
 
 /// Both the classes' bands and what a scenario leaves to defaults (dtypes, kernels, what a tool keeps), in quadrature.
-Bytes scenario_band(const MemoryLedger& need);
+/// Tools outside Megatron-Core leave more to defaults than it does.
+Bytes scenario_band(const MemoryLedger& need, Framework framework);
 
 /// Probability that `need` passes `usable`, given the band (normal).
 double oom_probability(Bytes need, Bytes usable, Bytes band);

@@ -76,7 +76,8 @@ Section time_terms_section(const Estimate& estimate) {
 
 }  // namespace
 
-Document explain_document(const Scenario& scenario, const Estimate& estimate, ExplainParts parts) {
+Document explain_document(const Scenario& scenario, const Estimate& estimate, ExplainParts parts,
+                          std::span<const Change> savings) {
   const bool all = !parts.memory && !parts.time && !parts.traffic && !parts.modules;
   Document document;
   document.view = "explain";
@@ -90,6 +91,7 @@ Document explain_document(const Scenario& scenario, const Estimate& estimate, Ex
     sections.push_back(report::memory_moments_section(estimate));
     sections.push_back(report::stage_memory_section(estimate));
     sections.push_back(report::memory_bill_section(estimate));
+    if (!savings.empty()) sections.push_back(report::savings_section(estimate, savings));
   }
   if (all || parts.time) {
     sections.push_back(time_terms_section(estimate));

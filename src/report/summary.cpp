@@ -65,6 +65,28 @@ Section change_section(const Estimate& estimate, const Change& change) {
           std::move(facts), {}};
 }
 
+Section savings_section(const Estimate& estimate, std::span<const Change> changes) {
+  Table table;
+  table.columns = {{"field", "field"},
+                   {"from", "from"},
+                   {"to", "to"},
+                   {"saved", "saves", ColumnKind::bytes},
+                   {"peak_memory", "device", ColumnKind::bytes},
+                   {"fits", "fits", ColumnKind::flag},
+                   {"step_time", "step", ColumnKind::seconds},
+                   {"step_time_change", "step time", ColumnKind::ratio}};
+  for (const Change& change : changes) {
+    Row row;
+    row.cells = {text_cell(change.field), text_cell(change.from), text_cell(change.to),
+                 estimate.verdict.need - change.quick.peak, change.quick.peak, change.quick.fits,
+                 Seconds(change.quick.step_time_s), Cell(change.quick.step_time_s / estimate.step_time_s - 1)};
+    table.rows.push_back(std::move(row));
+  }
+  Section section{"memory_savings", "Single changes that lower the peak most", std::move(table), {}};
+  section.notes.push_back("step time: longer (or, below 0, shorter) than now, at the same global batch");
+  return section;
+}
+
 std::vector<std::string> all_warnings(const Scenario& scenario, const Estimate& estimate) {
   std::vector<std::string> all = scenario.assumptions;
   all.insert(all.end(), estimate.warnings.begin(), estimate.warnings.end());

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <span>
 #include <string>
 #include <vector>
 
@@ -16,6 +17,9 @@ std::string change_text(const Estimate& estimate, const Change& change);
 
 /// The change as a section, for data files and for copying its id; its title depends on whether the layout fits.
 Section change_section(const Estimate& estimate, const Change& change);
+
+/// Changes that lower the peak: what each saves, and what it does to the step.
+Section savings_section(const Estimate& estimate, std::span<const Change> changes);
 
 /// What the scenario assumed, what the estimate warns of, and what it does not cover.
 std::vector<std::string> all_warnings(const Scenario& scenario, const Estimate& estimate);

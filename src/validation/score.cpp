@@ -40,6 +40,10 @@ bool read_after_first_step(const MeasuredRun& run) {
   return mentions(run.peak_kind, "iteration 1") || (note != run.fields.end() && mentions(note->second, "after iteration 1"));
 }
 
+/// fp16's dynamic loss scale starts so high (2^32) that the gradients of the first tens of steps overflow: these are
+/// skipped, and the optimizer's moments come later. Source: Megatron-LM core/optimizer/grad_scaler.py.
+bool skips_first_steps(const MeasuredRun& run) { return run.scenario.job.training.precision == Precision::fp16; }
+
 /// The peak of allocated bytes over stages that a log shows. A prediction: it never looks at what was measured.
 Bytes logged_peak(const MeasuredRun& run, const Estimate& e) {
   if (!read_after_first_step(run)) return largest(e, [](const MemoryLedger& l) { return l.allocated(); });
@@ -51,6 +55,8 @@ Bytes logged_peak(const MeasuredRun& run, const Estimate& e) {
 /// What a report's "peak GiB" counts, as far as its own words tell.
 Bytes reported_peak(const MeasuredRun& run, const Estimate& e) {
   const std::string& kind = run.peak_kind;
+  // A header that says what a run takes on its GPU ("stated requirement") counts everything, as nvidia-smi does.
+  if (mentions(kind, "requirement")) return largest(e, [](const MemoryLedger& l) { return l.total(); });
   if (mentions(kind, "reserved")) return largest(e, reserved);
   if (kind.rfind("allocated", 0) == 0) {  // not a peak: what a log shows between two steps
     Bytes idle;
@@ -67,8 +73,11 @@ std::optional<double> predicted(const MeasuredRun& run, const Estimate& e, const
   const int last = e.layout.pp - 1;
   if (name == "static_allocated_bytes") return double(ledger_of(e, last, MemoryMoment::between_steps).allocated().value);
   if (name == "peak_allocated_bytes") return double(allocated_peak(e, last).allocated.value);
-  if (name == "peak_allocated_first_step_bytes") return double(first_step_peak(e, last).value);
+  if (name == "peak_allocated_first_step_bytes")
+    return double((skips_first_steps(run) ? ledger_of(e, last, MemoryMoment::first_step).allocated()
+                                          : first_step_peak(e, last)).value);
   if (name == "peak_allocated_second_logged_step_bytes") {
+    if (skips_first_steps(run)) return double(ledger_of(e, last, MemoryMoment::first_step).allocated().value);
     const AllocatedPeak peak = allocated_peak(e, last);
     return double((peak.allocated - peak.imbalance).value);
   }

@@ -48,6 +48,14 @@ TEST_CASE("bytes a logit: 6 plain, 10 with the native fused loss, 2 with Transfo
   CHECK(loss_bytes(head(TextSpec{}, fp32, true), Moment::forward) == 8 * logits);
 }
 
+TEST_CASE("a loss in single torch operations holds two fp32 buffers forward and three backward") {
+  Shapes s = shapes(CrossEntropy::unfused);
+  s.eager_loss = true;
+  const OpList ops = head(TextSpec{}, s, true);
+  CHECK(loss_bytes(ops, Moment::forward) == 10LL * 4096 * kVocab);
+  CHECK(loss_bytes(ops, Moment::backward) == 14LL * 4096 * kVocab);
+}
+
 TEST_CASE("a chunked loss never holds the logits") {
   Shapes s = shapes(CrossEntropy::native_fused);
   s.chunked_cross_entropy = true;

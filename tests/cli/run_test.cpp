@@ -70,6 +70,25 @@ TEST_CASE("a sweep's row, given to estimate by its id, yields the same numbers")
   }
 }
 
+TEST_CASE("what an explanation says that a change would save, an estimate of the changed layout confirms") {
+  const std::string id = run_json({"sweep", kSmall, "--top", "1"})["top"][0]["layout_id"];
+  const json now = run_json({"estimate", kSmall, "--layout", id});
+  const json explain = run_json({"explain", kSmall, "--layout", id, "--memory"});
+  REQUIRE(explain["memory_savings"].size() >= 1);
+  CHECK(explain["memory_savings"].size() <= 3);
+  double last = 1e9;
+  for (const json& row : explain["memory_savings"]) {
+    const json then = run_json({"estimate", kSmall, "--layout", id, "--" + row["field"].get<std::string>(), row["to"]});
+    CHECK(then["verdict"]["peak_memory_gib"] == row["peak_memory_gib"]);
+    CHECK(then["throughput"]["step_time_s"] == row["step_time_s"]);
+    const double saved = row["saved_gib"].get<double>();
+    CHECK(saved == doctest::Approx(now["verdict"]["peak_memory_gib"].get<double>() - row["peak_memory_gib"].get<double>()));
+    CHECK(saved > 0);
+    CHECK(saved <= last);
+    last = saved;
+  }
+}
+
 TEST_CASE("the terms of an explanation add up to what the sweep says") {
   const json row = run_json({"sweep", kSmall, "--top", "1"})["top"][0];
   const json explain = run_json({"explain", kSmall, "--layout", row["layout_id"]});

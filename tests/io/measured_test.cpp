@@ -98,18 +98,83 @@ TEST_CASE("a bad row says why and leaves the others alone") {
   CHECK(runs[2].scenario.job.training.global_batch_size == 16);  // 4 replicas x 2 rows x 2 stages to fill
 }
 
-TEST_CASE("words that are no numbers make a row unsupported, not wrong") {
+TEST_CASE("words that are no numbers are left out, and that is said") {
   const auto runs = read(
       R"([{"id": "a", "model": "Qwen3-8B", "hardware": "h100-hgx", "gpus": 8, "training": {"sequence_length": 2048,
     "global_batch_size": 8}, "layout": {"offload": {"activation": "checkpoints to CPU"}, "recompute": {"granularity": "selective",
     "modules": ["mhc", "moe_act"]}}, "stack": {"software": "NeMo AutoModel, DeepEP, fused linear CE", "framework": "torch_fsdp2"},
     "measured": {"outcome": "fits"}}])");
-  REQUIRE(runs[0].unsupported.size() == 2);
-  CHECK(runs[0].unsupported[0] == "activation offload is given in words: checkpoints to CPU");
+  CHECK(runs[0].invalid == "");
+  CHECK(runs[0].unsupported.empty());
+  const auto& notes = runs[0].scenario.assumptions;
+  const auto says = [&](const char* word) {
+    return std::any_of(notes.begin(), notes.end(), [&](const std::string& n) { return n.find(word) != std::string::npos; });
+  };
+  CHECK(says("given in words, \"checkpoints to CPU\""));
+  CHECK(says("recompute of \"mhc\" is not modelled"));
+  CHECK(runs[0].scenario.base.offload.activation_layers == 35);  // all but the layer that runs
   CHECK(runs[0].scenario.base.dispatcher == Dispatcher::deepep);
   CHECK(runs[0].scenario.job.stack.chunked_cross_entropy);
   CHECK(runs[0].scenario.job.stack.framework == Framework::torch_fsdp2);
   CHECK(runs[0].oom == false);
+}
+
+namespace {
+
+/// The profile that a row gets, with the given software, source, grade and training block.
+std::string profile(const std::string& software, const std::string& source, const std::string& grade,
+                    const std::string& training) {
+  const auto runs = read(R"([{"id": "a", "source": ")" + source + R"(", "perf_grade": ")" + grade +
+                         R"(", "model": "Qwen3-30B-A3B", "hardware": "h100-hgx", "gpus": 16, "training": )" + training +
+                         R"(, "layout": {"ep": 16}, "stack": {"software": ")" + software + R"("}}])");
+  CHECK(runs[0].invalid == "");
+  return runs[0].scenario.job.stack.name;
+}
+
+}  // namespace
+
+TEST_CASE("whose defaults fill a row goes by its software, its source and what it states") {
+  const char* plain = R"({"task": "pretrain", "sequence_length": 4096})";
+  CHECK(profile("Megatron-Bridge", "issue", "", plain) == "megatron-bridge-2026-08");
+  CHECK(profile("Megatron-Bridge", "issue + skills/nemo-mbridge-perf-memory-tuning", "", plain) == "megatron-bridge-perf");
+  CHECK(profile("Megatron-Bridge", "issue", "measured_ab", plain) == "megatron-bridge-perf");
+  CHECK(profile("Megatron-Bridge", "perf guide", "functional", plain) == "megatron-bridge-2026-08");
+  CHECK(profile("Megatron-Bridge", "examples/model_verification_cards/x", "functional", plain) == "megatron-bridge-perf");
+  CHECK(profile("Megatron-Bridge", "examples/model_verification_cards/x", "", R"({"task": "sft"})") ==
+        "megatron-bridge-2026-08");
+  CHECK(profile("Megatron-Bridge", "card", "", R"({"task": "pretrain", "routing": "balanced"})") == "megatron-bridge-perf");
+  CHECK(profile("Megatron-Bridge", "card", "", R"({"task": "pretrain", "precision": "mxfp8"})") == "megatron-bridge-perf");
+  CHECK(profile("Megatron-Bridge", "card", "", R"({"task": "sft", "routing": "balanced"})") == "megatron-bridge-2026-08");
+  CHECK(profile("megatron-swift", "", "", plain) == "ms-swift");
+  CHECK(profile("Megatron-LM", "", "", plain) == "megatron-lm-2026-08");
+  CHECK(profile("LLaMA-Factory, FSDP2", "", "", plain) == "torch-fsdp2");
+  CHECK(profile("", "", "", plain) == "megatron-bridge-2026-08");
+}
+
+TEST_CASE("what tools do where a row is silent") {
+  const auto runs = read(
+      R"json([{"id": "pp", "model": "Llama-3-70B", "hardware": "h100-hgx", "gpus": 32, "training": {"sequence_length": 1024,
+    "global_batch_size": 32}, "layout": {"tp": 4, "pp": 2, "vpp": 10, "sharding": "full"}, "stack": {"software": "NeMo AutoModel",
+    "framework": "torch_fsdp2"}}, {"id": "ep", "model": "gpt-oss-20b", "hardware": "h100-hgx", "gpus": 8, "training":
+    {"sequence_length": 4096, "global_batch_size": 256}, "layout": {"sharding": "full"}, "stack": {"software":
+    "NeMo AutoModel, DeepEP", "framework": "torch_fsdp2"}}, {"id": "capacity", "model": "Nemotron-3-Super-120B-A12B", "hardware":
+    "h100-hgx", "gpus": 64, "training": {"sequence_length": 8192, "global_batch_size": 1280}, "layout": {"pp": 2, "ep": 32},
+    "stack": {"software": "Megatron-Bridge, HybridEP, expert capacity 1.10x", "framework": "megatron"}}, {"id": "padding", "model":
+    "Qwen3-30B-A3B", "hardware": "a100-hgx", "gpus": 2, "training": {"task": "lora", "sequence_length": 2048, "packing": false,
+    "global_batch_size": 64}, "layout": {"ep": 2, "micro_batch_size": 32}, "stack": {"software": "ms-swift (mcore)",
+    "framework": "megatron"}}, {"id": "offload", "model": "Qwen3-8B", "hardware": "a100-hgx", "gpus": 8, "training":
+    {"sequence_length": 2048, "global_batch_size": 8}, "layout": {"offload": "optimizer_cpu_offload fraction=0.25", "tp": null},
+    "stack": {"software": "ms-swift", "framework": "megatron"}}])json");
+  for (const MeasuredRun& r : runs) CHECK(r.invalid == "");
+  CHECK_FALSE(runs[0].scenario.job.stack.reshard_after_forward);
+  CHECK_FALSE(runs[0].scenario.job.stack.gradient_sync_every_microbatch);
+  CHECK(runs[0].scenario.job.stack.eager_loss);
+  CHECK(runs[1].scenario.base.ep == 8);
+  CHECK(runs[2].scenario.job.training.expert_capacity_factor == 1.1);
+  CHECK(runs[2].scenario.job.training.token_drop);
+  CHECK(runs[2].scenario.base.dispatcher == Dispatcher::hybridep);
+  CHECK(runs[3].scenario.job.training.sequence_length == 576);  // 2048 x 0.2 x (1 + 3 / sqrt(32)), in steps of 64
+  CHECK(runs[4].scenario.base.offload.optimizer_fraction == 0.25);
 }
 
 TEST_CASE("layers that do not divide get the split that recipes use") {

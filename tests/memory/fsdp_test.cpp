@@ -95,8 +95,12 @@ TEST_CASE("FSDP2: two units; without resharding or reduction, all of them") {
   FsdpInputs in = units_of(200'000'000, 32);
   in.sharding = Sharding::full_torch;
   CHECK(fsdp_buffers(in, MemoryMoment::backward).unsharded_weights.value == 2LL * 2 * 200'000'000);
-  CHECK(fsdp_buffers(in, MemoryMoment::backward).unreduced_gradients.value == 2LL * 2 * 200'000'000);
+  // One unit's gradients are made in bf16 while another's are reduced in fp32.
+  CHECK(fsdp_buffers(in, MemoryMoment::backward).unreduced_gradients.value == (2 + 4) * 200'000'000LL);
+  CHECK(fsdp_buffers(in, MemoryMoment::forward).unreduced_gradients.value == 0);
   in.reshard_after_forward = in.gradient_sync_every_microbatch = false;
   CHECK(fsdp_buffers(in, MemoryMoment::backward).unsharded_weights.value == 2LL * 32 * 200'000'000);
-  CHECK(fsdp_buffers(in, MemoryMoment::backward).unreduced_gradients.value == 2LL * 32 * 200'000'000);
+  // Accumulated gradients wait in the type of their reduction, in the next micro-batch's forward too.
+  CHECK(fsdp_buffers(in, MemoryMoment::backward).unreduced_gradients.value == (2 + 4LL * 32) * 200'000'000);
+  CHECK(fsdp_buffers(in, MemoryMoment::forward).unreduced_gradients.value == 4LL * 32 * 200'000'000);
 }

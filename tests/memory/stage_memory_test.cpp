@@ -280,7 +280,7 @@ TEST_CASE("a full-iteration graph keeps the dearer of forward and backward") {
   MemoryLedger device;
   device_memory(s.in, OutsideInputs{}, MemoryMoment::between_steps, device);
   CHECK(device[MemoryTerm::allocator_reserve] ==
-        allocator_reserve(idle, Fragmentation{}) + eager_activations(s.in) * 3 / 2);
+        allocator_reserve(idle, Bytes(0), Fragmentation{}) + eager_activations(s.in) * 3 / 2);
 }
 
 TEST_CASE("a stage without layers, head or embedding holds its static part") {

@@ -302,3 +302,12 @@ TEST_CASE("layer-wise buffers without the shard-aligned layout hold the paramete
   CHECK(plain.gradients.value == 4 * 1000 * 1024);
   CHECK(plain.master_weights == aligned.master_weights);
 }
+
+TEST_CASE("per-tensor fp8 weights: one form on Blackwell and where no transposed one is cached") {
+  const auto bytes = [](GpuGeneration g, bool cache) {
+    return quantized_forms(Precision::fp8_tensorwise, true, g, cache).bytes;
+  };
+  CHECK(bytes(GpuGeneration::hopper, true) == 2);
+  CHECK(bytes(GpuGeneration::hopper, false) == 1);
+  CHECK(bytes(GpuGeneration::blackwell, true) == 1);
+}

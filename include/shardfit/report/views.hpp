@@ -53,7 +53,9 @@ struct ExplainParts {
   bool memory = false, time = false, traffic = false, modules = false;
 };
 /// Every term of a layout with its formula, source and what it leaves out; kept tensors, collectives, parts of the model.
-Document explain_document(const Scenario& scenario, const Estimate& estimate, ExplainParts parts);
+/// `savings`: changes that lower the peak, shown with the memory terms.
+Document explain_document(const Scenario& scenario, const Estimate& estimate, ExplainParts parts,
+                          std::span<const Change> savings = {});
 
 /// "got 3 (tp), need 64 (num_attention_heads)": the two numbers of a violation.
 std::string numbers_text(const Violation& violation);

@@ -58,6 +58,8 @@ struct StackProfile {
   bool gradient_sync_every_microbatch = true;  ///< FSDP2 without no_sync
   bool reshard_after_forward = true;
   bool chunked_cross_entropy = false;      ///< fused linear cross entropy: logits never whole
+  bool parameter_transpose_cache = true;   ///< Hopper keeps fp8 weights transposed too (else made anew in backward)
+  bool eager_loss = false;                 ///< cross entropy of whole fp32 logits as single torch operations
   bool eager_elementwise = false;          ///< norms and gated activations as single torch operations (Hugging Face)
 };
 

@@ -1,0 +1,267 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "io/measured_stack.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+#include <cmath>
+#include <cstdlib>
+#include <numeric>
+
+namespace shardfit::io {
+namespace {
+
+std::string lower(std::string text) {
+  for (char& c : text) c = char(std::tolower(static_cast<unsigned char>(c)));
+  return text;
+}
+
+bool mentions_any(const std::string& text, std::initializer_list<const char*> words) {
+  return std::any_of(words.begin(), words.end(), [&](const char* w) { return mentions(text, w); });
+}
+
+/// Tools that train with torch's own sharding (FSDP, FSDP2, DDP) or DeepSpeed's, which shards alike.
+bool is_torch_tool(const std::string& software) {
+  return mentions_any(software, {"AutoModel", "torchtitan", "torchtune", "TRL", "accelerate", "DeepSpeed", "FSDP",
+                                 "axolotl", "LLaMA-Factory", "llm-foundry", "prime-rl", "HF trainer", "transformers",
+                                 "OpenRLHF", "Unsloth", "NeMo-RL", "Aligner (FSDP"});
+}
+
+/// Tools that drive Megatron-Core with the defaults of its own command line.
+bool is_megatron_command(const std::string& software) {
+  return mentions_any(software, {"Megatron-LM", "slime", "ModelZoo", "NeMo-Aligner", "verl", "nanotron", "Pai-Megatron"});
+}
+
+/// A verification card of Megatron-Bridge: routed naturally unless it says otherwise or is a tuned one.
+bool is_card(const Json& run) { return mentions(text_of(run, "source"), "verification_card"); }
+
+/// Whether a Megatron-Bridge run follows a benchmark recipe (bf16 gradients, Transformer Engine's loss, forced
+/// balance) and not a training one. Its performance guides and tables do; so do runs that state forced balance,
+/// pretraining in fp8 or fp4, which the library's recipes do not use, and the pretraining of its verification cards
+/// (one says that less than 65 GiB are allocated, which fp32 gradients would pass). Kind: read for guides and recipes,
+/// assumed for the rest.
+bool is_benchmark(const Json& run) {
+  const std::string grade = text_of(run, "perf_grade"), status = text_of(run, "status");
+  const bool pretrains = text_of(run.value("training", Json::object()), "task") == "pretrain";
+  if (is_card(run) && pretrains) return true;
+  if (grade == "functional") return false;
+  for (const char* g : {"tuned", "measured_ab", "recipe", "tracker"})
+    if (grade == g) return true;
+  if (status == "published") return true;
+  if (mentions_any(text_of(run, "source"), {"perf-", "perf_recipes", "performance"})) return true;
+  const Json training = run.value("training", Json::object());
+  if (text_of(training, "task") != "pretrain") return false;
+  const std::string precision = text_of(training, "precision");
+  const bool quantized = !precision.empty() && precision != "bf16" && precision != "fp16" && precision != "fp32";
+  return text_of(training, "routing") == "balanced" || quantized;
+}
+
+void set_default(Json& block, const char* key, const Json& value) {
+  if (!block.contains(key) || block[key].is_null()) block[key] = value;
+}
+
+Json& object_of(Json& run, const char* key) {
+  if (!run.contains(key) || run[key].is_null()) run[key] = Json::object();
+  return run[key];
+}
+
+/// Expert parallelism and several micro-batches a step.
+bool accumulates_experts(const Json& run) {
+  if (!run.contains("layout") || !run.contains("training")) return false;
+  const Json &l = run["layout"], &t = run["training"];
+  const int model = int_of(l, "tp", 1) * int_of(l, "cp", 1) * int_of(l, "pp", 1);
+  const int replicas = std::max(1, int_of(run, "gpus", 1) / std::max(1, model));
+  return int_of(l, "ep", 1) > 1 && int_of(t, "global_batch_size", 0) > replicas * int_of(l, "micro_batch_size", 1);
+}
+
+void keep_state_in_fp32(Json& training) {
+  Json& optimizer = object_of(training, "optimizer");
+  for (const char* key : {"grad_buffer_dtype", "main_params_dtype", "exp_avg_dtype", "exp_avg_sq_dtype"})
+    set_default(optimizer, key, "fp32");
+}
+
+/// What single tools do where a run is silent.
+///   torch tools    keep the weights of pipeline stages gathered and their gradients whole over the micro-batches, since
+///                  each would be gathered and reduced for every micro-batch else; compute the loss from whole fp32
+///                  logits unless it is compiled.
+///   AutoModel      keeps gradients whole without a pipeline too (defer_fsdp_grad_sync is on), and the weights of
+///                  models with expert parallelism (its FSDP mixin for MoE). Its pretraining benchmarks leave logits in
+///                  bf16 (fp32_upcast: false).
+///   ModelZoo       runs with expandable segments.
+///   torchtitan     keeps parameters, gradients and moments in fp32 (training.dtype), computes in bf16; its
+///                  selective recompute goes by operation, of which dropping norms and the MLP is the nearest form.
+///   NeMo-RL        loads fp32 parameters too and trains Hugging Face's modules, written in single operations.
+///   NeMo 2         sets no allocator option; Megatron-Bridge, its successor, does.
+/// Source: AutoModel's repository (defer_fsdp_grad_sync, components/moe/fsdp_mixin.py, distributed/parallelizer.py;
+/// 2026-08). Kind: read for AutoModel, assumed for the others.
+void apply_tool_defaults(Json& run, const std::string& software) {
+  Json& stack = run["stack"];
+  const bool torch = text_of(stack, "framework") != "megatron" && is_torch_tool(software);
+  if (torch && run.contains("layout") && int_of(run["layout"], "pp", 1) > 1) {
+    set_default(stack, "gradient_sync", "last_microbatch");
+    set_default(stack, "reshard_after_forward", false);
+  }
+  if (mentions(software, "AutoModel")) {
+    set_default(stack, "gradient_sync", "last_microbatch");
+    if (accumulates_experts(run)) set_default(stack, "reshard_after_forward", false);
+  }
+  if (mentions(software, "ModelZoo") || mentions(software, "expandable_segments"))
+    set_default(stack, "expandable_segments", true);
+  if (mentions(software, "NeMo 2")) set_default(stack, "expandable_segments", false);
+  const bool titan = mentions(software, "torchtitan"), rl = mentions(software, "NeMo-RL");
+  if (rl && torch) set_default(stack, "eager_elementwise", true);
+  const bool benchmark = mentions(software, "AutoModel") && run.contains("training") &&
+                         text_of(run["training"], "task") == "pretrain";
+  if (torch && !titan && !benchmark && !mentions(software, "compile")) set_default(stack, "eager_loss", true);
+  if (titan || (rl && torch)) keep_state_in_fp32(object_of(run, "training"));
+  if (!titan || !run.contains("layout") || !run["layout"].contains("recompute")) return;
+  Json& recompute = run["layout"]["recompute"];
+  if (!recompute.is_object()) return;
+  if (text_of(recompute, "granularity") == "selective" && recompute.value("modules", Json::array()).empty())
+    recompute["modules"] = {"layernorm", "mlp"};
+}
+
+/// "expert capacity 1.10x" in the words of a software: 1.1. 0 where they do not say.
+double stated_capacity(const std::string& software) {
+  const std::string words = "expert capacity ";
+  const auto at = lower(software).find(words);
+  return at == std::string::npos ? 0 : std::strtod(software.c_str() + at + words.size(), nullptr);
+}
+
+/// Megatron-SWIFT joins the samples of a micro-batch without padding (padding_free) unless they are packed: rows are
+/// as long as the samples, of which sequence_length is only the longest allowed. Mean length of instruction data over
+/// that limit, and how many standard deviations (one mean long) the largest of many micro-batches lies above the mean.
+/// Source: ms-swift swift/megatron/argument (padding_free defaults to true). Kind: assumed.
+constexpr double kInstructionFill = 0.2, kLargestBatchDeviations = 3;
+
+/// The share of micro_batch_size x sequence_length that the largest micro-batch fills.
+double padding_free_fill(int micro_batch) {
+  return std::min(1.0, kInstructionFill * (1 + kLargestBatchDeviations / std::sqrt(double(micro_batch))));
+}
+
+void shorten_padding_free(Json& run, const std::string& software, std::vector<std::string>& notes) {
+  if (!mentions(software, "swift") || text_of(run["stack"], "framework") != "megatron") return;
+  if (!run.contains("training") || !run["training"].is_object() || !run.contains("layout")) return;
+  Json& training = run["training"];
+  if (!training.contains("packing") || training["packing"] != false || text_of(training, "task") == "pretrain") return;
+  const int micro_batch = int_of(run["layout"], "micro_batch_size", 1), limit = int_of(training, "sequence_length", 0);
+  constexpr int kStep = 64;   // lengths stay divisible by the usual tp and cp
+  const int length = int(limit * padding_free_fill(micro_batch)) / kStep * kStep;
+  if (micro_batch <= 1 || length < kStep) return;
+  training["sequence_length"] = length;
+  notes.push_back(fmt::format("samples are joined without padding: rows of {} tokens, of {} allowed, are assumed "
+                              "(training.sequence_length)",
+                              length, limit));
+}
+
+/// Micro-batches whose head gradient waits in runs that defer it and state no limit. Source: --wgrad-deferral-limit of
+/// Megatron-LM's functional tests (model_config.yaml, 2026-08) and of Megatron-Bridge's Llama recipes. Kind: read.
+constexpr int kTestDeferralLimit = 2, kRecipeDeferralLimit = 22;
+
+void limit_deferral(Json& run, std::vector<std::string>& notes) {
+  Json& stack = run["stack"];
+  if (!stack.contains("deferred_embedding_wgrad") || stack["deferred_embedding_wgrad"] != true) return;
+  if (stack.contains("wgrad_deferral_limit")) return;
+  const bool test = mentions(text_of(run, "source"), "functional test");
+  const int limit = test ? kTestDeferralLimit : kRecipeDeferralLimit;
+  stack["wgrad_deferral_limit"] = limit;
+  notes.push_back(fmt::format("a deferral of {} micro-batches is assumed (stack.wgrad_deferral_limit)", limit));
+}
+
+/// Megatron-Bridge's library recipes set expandable segments since this day (its commit cce495373). Its benchmarks did
+/// so where a layout needed it, and all of them since 2026-05-12 (6f24c71f3).
+constexpr const char* kRecipesSetAllocatorSince = "2026-07-20";
+/// Megatron-Bridge pads packed rows for expert parallelism too since this day.
+constexpr const char* kVisionPadsSince = "2026-04-13";
+/// Fused kernels know attention sinks since Transformer Engine 2.8 (softmax_type); before, Megatron computed such
+/// attention from whole scores. Kind: assumed (the day).
+constexpr const char* kFusedSinksSince = "2025-10-07";
+
+bool has_sinks(const ModelSpec& model) {
+  return std::any_of(model.text.mixers.begin(), model.text.mixers.end(), [](const MixerSpec& m) {
+    const auto* gqa = std::get_if<GqaSpec>(&m.kind);
+    return gqa && gqa->attention_sinks;
+  });
+}
+
+/// Whether a date (a day, or a month) lies before a day. A month that holds the day does not.
+bool is_before(const std::string& date, const std::string& day) {
+  return date.compare(0, std::min(date.size(), day.size()), day.substr(0, std::min(date.size(), day.size()))) < 0;
+}
+
+}  // namespace
+
+std::string text_of(const Json& run, const char* key) {
+  return run.is_object() && run.contains(key) && run[key].is_string() ? run[key].get<std::string>() : "";
+}
+
+int int_of(const Json& block, const char* key, int otherwise) {
+  return block.is_object() && block.contains(key) && block[key].is_number_integer() ? block[key].get<int>() : otherwise;
+}
+
+bool mentions(const std::string& text, const std::string& word) {
+  return lower(text).find(lower(word)) != std::string::npos;
+}
+
+std::string profile_of(const Json& run) {
+  const Json stack = run.value("stack", Json::object());
+  const std::string software = text_of(stack, "software"), framework = text_of(stack, "framework");
+  const std::string source = text_of(run, "source");
+  if (framework == "torch_fsdp2" || framework == "other") return "torch-fsdp2";
+  if (mentions(software, "swift") || mentions(source, "ms-swift")) return "ms-swift";
+  if (mentions(source, "Megatron-LM functional test") || mentions(source, "SimuMax")) return "megatron-lm-2026-08";
+  if (is_megatron_command(software)) return "megatron-lm-2026-08";
+  if (framework.empty() && is_torch_tool(software)) return "torch-fsdp2";
+  return is_benchmark(run) ? "megatron-bridge-perf" : "megatron-bridge-2026-08";
+}
+
+std::vector<std::string> apply_software(Json& run) {
+  std::vector<std::string> notes;
+  if (is_card(run) && text_of(run, "perf_grade") != "tuned") set_default(object_of(run, "training"), "routing", "natural");
+  if (!run.contains("stack") || !run["stack"].is_object()) return notes;
+  limit_deferral(run, notes);
+  const std::string software = text_of(run["stack"], "software");
+  if (run.contains("layout") && run["layout"].is_object() && !run["layout"].contains("dispatcher")) {
+    if (mentions(software, "HybridEP")) run["layout"]["dispatcher"] = "hybridep";
+    if (mentions(software, "DeepEP")) run["layout"]["dispatcher"] = "deepep";
+  }
+  if (mentions(software, "chunked NLL") || mentions(software, "fused linear CE"))
+    run["stack"]["chunked_cross_entropy"] = true;
+  if (const double capacity = stated_capacity(software); capacity > 0) {
+    Json& training = object_of(run, "training");
+    set_default(training, "expert_capacity_factor", capacity);
+    set_default(training, "token_drop", true);
+  }
+  apply_tool_defaults(run, software);
+  shorten_padding_free(run, software, notes);
+  return notes;
+}
+
+std::optional<int> implied_expert_parallel(const Json& run, const ModelSpec& model, int ranks) {
+  const Json stack = run.value("stack", Json::object());
+  const std::string software = text_of(stack, "software");
+  if (!mentions_any(software, {"DeepEP", "HybridEP"}) || text_of(stack, "framework") == "megatron") return std::nullopt;
+  if (!run.contains("layout") || int_of(run["layout"], "ep", 1) != 1) return std::nullopt;
+  for (const MlpSpec& mlp : model.text.mlps)
+    if (const auto* moe = std::get_if<MoeMlpSpec>(&mlp.kind))
+      if (const int ep = std::gcd(moe->num_experts, ranks); ep > 1) return ep;
+  return std::nullopt;
+}
+
+StackProfile dated(StackProfile stack, const Json& row, const ModelSpec& model) {
+  constexpr std::size_t kDayLength = 10, kMonthLength = 7;  // YYYY-MM-DD, YYYY-MM; rougher dates say too little
+  const std::string date = text_of(row, "date");
+  if (date.size() < kMonthLength) return stack;
+  if (date.size() == kDayLength) stack.date = date;
+  const Json stated = row.value("stack", Json::object());
+  const bool states_allocator = stated.is_object() && stated.contains("expandable_segments");
+  if (is_before(date, kRecipesSetAllocatorSince) && stack.name == "megatron-bridge-2026-08" && !states_allocator)
+    stack.expandable_segments = false;
+  if (is_before(date, kVisionPadsSince)) stack.vision_pads_when_ep = false;
+  if (is_before(date, kFusedSinksSince) && stack.framework == Framework::megatron && has_sinks(model))
+    stack.attention_kernel = AttentionKernel::unfused;
+  return stack;
+}
+
+}  // namespace shardfit::io

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+// What each technique does to a rank's bytes, from its definition alone: families that few measured runs have.
+#include <doctest/doctest.h>
+
+#include "edge/families.hpp"
+
+using namespace shardfit;
+
+namespace {
+
+MemoryLedger ledger(const Scenario& s, MemoryMoment moment) {
+  const Estimate e = Estimator(s.job).evaluate(s.base);
+  for (const StageMemory& row : e.memory)
+    if (row.stage == 0 && row.moment == moment) return row.ledger;
+  return {};
+}
+
+double bytes(const Scenario& s, MemoryTerm term, MemoryMoment moment = MemoryMoment::forward) {
+  return double(ledger(s, moment)[term].value);
+}
+
+double allocated(const Scenario& s, MemoryMoment moment) { return double(ledger(s, moment).allocated().value); }
+
+const double kClose = 2e-3;  // padding of buffers
+
+}  // namespace
+
+TEST_CASE("FSDP divides weights, gradients and state by the ranks that shard them; HSDP by half of these") {
+  Scenario whole = families::scenario_of("plain");
+  whole.base.tp = 1;
+  whole.base.sequence_parallel = false;
+  const Scenario fsdp = families::scenario_of("Megatron-FSDP"), hsdp = families::scenario_of("HSDP");
+  for (MemoryTerm term : {MemoryTerm::weights, MemoryTerm::gradients}) {
+    CHECK(bytes(whole, term) / bytes(fsdp, term) == doctest::Approx(8).epsilon(kClose));
+    CHECK(bytes(whole, term) / bytes(hsdp, term) == doctest::Approx(4).epsilon(kClose));
+  }
+  CHECK(bytes(whole, MemoryTerm::exp_avg) == doctest::Approx(bytes(fsdp, MemoryTerm::exp_avg)).epsilon(kClose));
+  CHECK(bytes(hsdp, MemoryTerm::exp_avg) == doctest::Approx(2 * bytes(fsdp, MemoryTerm::exp_avg)).epsilon(kClose));
+  CHECK(bytes(fsdp, MemoryTerm::fsdp_unsharded_weights) > 0);
+  const Scenario grads = families::scenario_of("Megatron-FSDP, gradients only");
+  CHECK(bytes(grads, MemoryTerm::weights) == doctest::Approx(bytes(whole, MemoryTerm::weights)).epsilon(kClose));
+  CHECK(bytes(grads, MemoryTerm::gradients) == doctest::Approx(bytes(fsdp, MemoryTerm::gradients)).epsilon(kClose));
+}
+
+TEST_CASE("optimizer offload moves its share of master weights and moments out, and nothing else") {
+  const Scenario half = families::scenario_of("optimizer offload");
+  Scenario none = half, all = half;
+  none.base.offload.optimizer_fraction = 0;
+  all.base.offload.optimizer_fraction = 1;
+  CHECK(bytes(half, MemoryTerm::exp_avg) == doctest::Approx(bytes(none, MemoryTerm::exp_avg) / 2).epsilon(kClose));
+  for (MemoryTerm t : {MemoryTerm::master_weights, MemoryTerm::exp_avg, MemoryTerm::exp_avg_sq}) CHECK(bytes(all, t) == 0);
+  CHECK(bytes(all, MemoryTerm::weights) == bytes(none, MemoryTerm::weights));
+  CHECK(bytes(all, MemoryTerm::gradients) == bytes(none, MemoryTerm::gradients));
+}
+
+TEST_CASE("activation offload leaves less on the device, and puts what is missing on the host") {
+  const Scenario with = families::scenario_of("activation offload");
+  Scenario without = with;
+  without.base.offload.activation_modules = {};
+  const Estimate a = Estimator(with.job).evaluate(with.base), b = Estimator(without.job).evaluate(without.base);
+  CHECK(a.verdict.need < b.verdict.need);
+  CHECK(a.host_memory.value >= (b.verdict.need - a.verdict.need).value);
+}
+
+TEST_CASE("a graph of the whole iteration never lowers the peak, and its pool stays between steps") {
+  const Scenario graph = families::scenario_of("full-iteration graph");
+  Scenario eager = graph;
+  eager.base.cuda_graph = {};
+  CHECK(allocated(graph, MemoryMoment::forward) > allocated(eager, MemoryMoment::forward));
+  const auto reserve = [](const Scenario& s) { return bytes(s, MemoryTerm::allocator_reserve, MemoryMoment::between_steps); };
+  CHECK(reserve(graph) > reserve(eager));
+}
+
+TEST_CASE("LoRA keeps gradients and state of its adapters only") {
+  const Scenario lora = families::scenario_of("LoRA");
+  Scenario full = lora;
+  full.job.training.task = Task::sft;
+  full.job.training.lora = {};
+  CHECK(bytes(lora, MemoryTerm::weights) >= bytes(full, MemoryTerm::weights));
+  CHECK(bytes(lora, MemoryTerm::gradients) < 0.01 * bytes(full, MemoryTerm::gradients));
+  CHECK(bytes(lora, MemoryTerm::exp_avg) < 0.01 * bytes(full, MemoryTerm::exp_avg));
+  CHECK(allocated(lora, MemoryMoment::forward) < allocated(full, MemoryMoment::forward));
+}
+
+TEST_CASE("moments of two bytes take half, and a remainder half of a master weight") {
+  const Scenario aware = families::scenario_of("precision-aware optimizer");
+  Scenario plain = aware;
+  plain.job.training.optimizer = {};
+  for (MemoryTerm t : {MemoryTerm::exp_avg, MemoryTerm::exp_avg_sq, MemoryTerm::master_weights})
+    CHECK(bytes(aware, t) == doctest::Approx(bytes(plain, t) / 2).epsilon(kClose));
+}
+
+TEST_CASE("Muon keeps one moment of matrices; layer by layer, a share of it") {
+  const Scenario muon = families::scenario_of("Muon"), layerwise = families::scenario_of("layer-wise Muon");
+  CHECK(bytes(muon, MemoryTerm::exp_avg_sq) < 0.2 * bytes(muon, MemoryTerm::exp_avg));
+  CHECK(bytes(layerwise, MemoryTerm::exp_avg) < 0.5 * bytes(muon, MemoryTerm::exp_avg));
+}
+
+TEST_CASE("quantised weights: mxfp8 keeps two bytes and scales an element, nvfp4 one and an eighth") {
+  const Scenario mxfp8 = families::scenario_of("mxfp8"), nvfp4 = families::scenario_of("nvfp4");
+  const double per_byte = bytes(mxfp8, MemoryTerm::quantized_weights) / bytes(nvfp4, MemoryTerm::quantized_weights);
+  CHECK(per_byte == doctest::Approx((2 + 2.0 / 32) / (1 + 2.0 / 16)).epsilon(kClose));
+  CHECK(bytes(nvfp4, MemoryTerm::saved_mlp) < bytes(mxfp8, MemoryTerm::saved_mlp));
+}
