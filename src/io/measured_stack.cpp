@@ -88,13 +88,14 @@ void keep_state_in_fp32(Json& training) {
 ///   AutoModel      keeps gradients whole without a pipeline too (defer_fsdp_grad_sync is on), and the weights of
 ///                  models with expert parallelism (its FSDP mixin for MoE). Its pretraining benchmarks leave logits in
 ///                  bf16 (fp32_upcast: false).
-///   ModelZoo       runs with expandable segments.
+///   ModelZoo       runs with expandable segments, grouped and fused experts, and makes no attention mask; nor do
+///                  slime and verl, which pack.
 ///   torchtitan     keeps parameters, gradients and moments in fp32 (training.dtype), computes in bf16; its
 ///                  selective recompute goes by operation, of which dropping norms and the MLP is the nearest form.
 ///   NeMo-RL        loads fp32 parameters too and trains Hugging Face's modules, written in single operations.
 ///   NeMo 2         sets no allocator option; Megatron-Bridge, its successor, does.
 /// Source: AutoModel's repository (defer_fsdp_grad_sync, components/moe/fsdp_mixin.py, distributed/parallelizer.py;
-/// 2026-08). Kind: read for AutoModel, assumed for the others.
+/// 2026-08), Megatron-MoE-ModelZoo's model_configs. Kind: read for these, assumed for the others.
 void apply_tool_defaults(Json& run, const std::string& software) {
   Json& stack = run["stack"];
   const bool torch = text_of(stack, "framework") != "megatron" && is_torch_tool(software);
@@ -106,8 +107,10 @@ void apply_tool_defaults(Json& run, const std::string& software) {
     set_default(stack, "gradient_sync", "last_microbatch");
     if (accumulates_experts(run)) set_default(stack, "reshard_after_forward", false);
   }
-  if (mentions(software, "ModelZoo") || mentions(software, "expandable_segments"))
-    set_default(stack, "expandable_segments", true);
+  if (mentions(software, "ModelZoo"))
+    for (const char* on : {"expandable_segments", "grouped_gemm", "permute_fusion"}) set_default(stack, on, true);
+  if (mentions_any(software, {"ModelZoo", "slime", "verl"})) set_default(stack, "attention_mask_in_batch", false);
+  if (mentions(software, "expandable_segments")) set_default(stack, "expandable_segments", true);
   if (mentions(software, "NeMo 2")) set_default(stack, "expandable_segments", false);
   const bool titan = mentions(software, "torchtitan"), rl = mentions(software, "NeMo-RL");
   if (rl && torch) set_default(stack, "eager_elementwise", true);

@@ -123,8 +123,10 @@ Bytes transient_bytes(const StageInputs& stage, MemoryMoment moment, Bytes alloc
   MemoryTotal still;
   add_static(stage.state, moment, still);
   add_small_terms(stage.small, moment, still);
-  add_fsdp(stage.fsdp, moment == MemoryMoment::first_step ? MemoryMoment::backward : moment, false, still);
-  return std::max(Bytes(0), allocated - still.allocated());
+  const FsdpBuffers gathered =
+      fsdp_buffers(stage.fsdp, moment == MemoryMoment::first_step ? MemoryMoment::backward : moment);
+  const Bytes stays = still.allocated() + gathered.unsharded_weights + gathered.unreduced_gradients;
+  return std::max(Bytes(0), allocated - stays);
 }
 
 }  // namespace shardfit::memory

@@ -16,9 +16,9 @@ struct SmallTerms {
   Bytes placeholder_weight_gradients;
   Bytes gathered_head_input;  ///< last stage only
   Bytes kept_p2p;
-  Bytes kept_plan;   ///< of expert overlap's schedule plan
   Bytes resident_microbatches;
   Bytes tp_overlap_buffers;  ///< torch workspaces of TP overlap; its user buffers are outside torch
+  Bytes kept_plan;           ///< kept_plan_bytes, under expert overlap
 };
 
 /// cuBLAS workspaces of torch and Transformer Engine. `grouped`: the stage has grouped-GEMM experts. `tp`:

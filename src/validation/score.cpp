@@ -103,6 +103,21 @@ void score_quantities(const MeasuredRun& run, const Estimate& e, Row& row) {
   }
 }
 
+/// Scores the bytes between steps a second time, where a row states workspaces, placeholders or kept micro-batches that
+/// were inferred from sizes: now with what the stack's profile makes of them.
+void score_static_by_profile(const MeasuredRun& run, Row& row) {
+  const auto measured = run.quantities.find("static_allocated_bytes");
+  const StackProfile& stated = run.scenario.job.stack;
+  if (measured == run.quantities.end() || !stated.torch_cublas_workspace_mib) return;
+  Job job = run.scenario.job;
+  job.stack.torch_cublas_workspace_mib = job.stack.te_workspace_mib = job.stack.grouped_gemm_workspace_mib = std::nullopt;
+  job.stack.placeholder_weight_grads = std::nullopt;
+  job.stack.resident_microbatches_mib = 0;
+  const Estimate e = Estimator(job).evaluate(run.scenario.base);
+  const Bytes bytes = ledger_of(e, e.layout.pp - 1, MemoryMoment::between_steps).allocated();
+  row.scores.push_back({"static_allocated_bytes_by_profile", measured->second, double(bytes.value)});
+}
+
 std::string joined(const std::vector<std::string>& texts) {
   std::string all;
   for (const std::string& t : texts) all += (all.empty() ? "" : "; ") + t;
@@ -164,6 +179,7 @@ Row score(const MeasuredRun& run) {
     }
     row.estimate = Estimator(run.scenario.job).evaluate(layout);
     score_quantities(run, *row.estimate, row);
+    score_static_by_profile(run, row);
     if (run.oom) row.verdict = {*run.oom, !row.estimate->verdict.fits, row.estimate->verdict.p_oom};
   } catch (const std::exception& problem) {
     row.status = RowStatus::error;

@@ -3,6 +3,8 @@
 // a change that makes predictions worse fails here. docs/accuracy.md has the whole picture.
 #include <doctest/doctest.h>
 
+#include <algorithm>
+#include <cmath>
 #include <map>
 
 #include "io/load.hpp"
@@ -36,6 +38,18 @@ Scored scored(const char* name, const std::vector<const char*>& where = {}) {
   return s;
 }
 
+/// Share of rows whose error is within 1 % or `mebibytes`.
+double within(const Scored& s, const char* name, double mebibytes) {
+  int all = 0, close = 0;
+  for (const Row& row : s.rows)
+    for (const Score& score : row.scores) {
+      if (score.name != name) continue;
+      ++all;
+      close += std::abs(score.predicted - score.measured) <= std::max(mebibytes * (1 << 20), 0.01 * score.measured);
+    }
+  return all ? double(close) / all : 0;
+}
+
 const QuantitySummary& quantity(const Summary& s, const char* name) {
   for (const QuantitySummary& q : s.quantities)
     if (q.quantity == name) return q;
@@ -49,9 +63,11 @@ TEST_CASE("memory of Megatron-LM's functional tests and of SimuMax's B200 runs")
   const Scored s = scored("memory.json");
   CHECK(s.summary.ok >= 0.97 * s.summary.rows);
   CHECK(quantity(s.summary, "static_allocated_bytes").median_abs_error < 0.006);
-  CHECK(quantity(s.summary, "static_allocated_bytes").p90_abs_error < 0.04);
+  CHECK(quantity(s.summary, "static_allocated_bytes").p90_abs_error < 0.037);
+  CHECK(within(s, "static_allocated_bytes", 24) > 0.92);
   CHECK(quantity(s.summary, "peak_allocated_bytes").median_abs_error < 0.005);
-  CHECK(quantity(s.summary, "peak_allocated_bytes").p90_abs_error < 0.03);
+  CHECK(quantity(s.summary, "peak_allocated_bytes").p90_abs_error < 0.022);
+  CHECK(within(s, "peak_allocated_bytes", 32) > 0.87);
   CHECK(quantity(s.summary, "peak_reserved_mib_by_rank").p90_abs_error < 0.015);
   CHECK(quantity(s.summary, "peak_allocated_mib_by_rank").max_abs_error < 0.013);
 }
@@ -85,13 +101,14 @@ TEST_CASE("vision-language runs: within 12 %, and in the right order") {
 TEST_CASE("layouts that NVIDIA publishes are allowed and fit") {
   const Scored s = scored("published_layouts.json");
   CHECK(s.summary.ok >= 0.99 * s.summary.rows);
-  CHECK(s.summary.verdicts.fits_right >= 0.96 * s.summary.verdicts.rows);
+  CHECK(s.summary.verdicts.fits_right >= 0.97 * s.summary.verdicts.rows);
 }
 
 TEST_CASE("verdicts on reported runs: better than always saying that a run fits") {
   const Scored s = scored("reported_runs.json");
-  CHECK(s.summary.verdicts.balanced_accuracy > 0.68);
-  CHECK(s.summary.verdicts.brier < 0.16);   // the base rate alone: 0.164
+  CHECK(s.summary.verdicts.balanced_accuracy > 0.76);
+  CHECK(s.summary.verdicts.brier < 0.122);   // the base rate alone: 0.164
+  CHECK(quantity(s.summary, "peak_gib").median_abs_error < 0.1);
 }
 
 TEST_CASE("no row is skipped: each has a prediction or a reason") {
