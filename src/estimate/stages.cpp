@@ -132,7 +132,8 @@ memory::FsdpInputs fsdp_inputs(const Problem& problem, const Evaluation& e, cons
   in.shards = std::max(1, grid.dp * layout.cp / layout.optimizer_instances);
   in.gradient_bytes = bytes_of(problem.job.training.optimizer.grad_buffer_dtype);
   const memory::QuantizedForms forms = memory::quantized_forms(
-      problem.job.training.precision, problem.job.training.fp8_param_gather, problem.job.hardware.gpu.generation);
+      problem.job.training.precision, problem.job.training.fp8_param_gather, problem.job.hardware.gpu.generation,
+      problem.job.stack.parameter_transpose_cache);
   if (is_quantized(problem.job.training.precision) && !forms.keeps_bf16) in.weight_bytes = forms.bytes;
   in.double_buffer = layout.fsdp_double_buffer;
   in.reshard_after_forward = problem.job.stack.reshard_after_forward;

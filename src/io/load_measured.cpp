@@ -6,8 +6,10 @@
 #include <limits>
 
 #include "io/load.hpp"
+#include "io/measured_profile.hpp"
 #include "io/measured_stack.hpp"
 #include "io/read_run.hpp"
+#include "io/read_stack.hpp"
 #include "io/run_fields.hpp"
 
 namespace shardfit::io {
@@ -156,6 +158,12 @@ MeasuredRun read_row(const Json& row, const std::string& file, std::size_t index
     const std::optional<int> inferred_tp = bound_inferred_tp(run_json);
     run.scenario = read_run(Value(run_json, place), {Missing::assume, profile_of(row)});
     run.scenario.job.stack = dated(run.scenario.job.stack, row, run.scenario.job.model);
+    if (has_inferred(row)) {
+      Json bare = without_inferred(row);
+      apply_software(bare);
+      run.stack_by_profile = dated(read_stack(Value(bare["stack"], place), profile_of(row)).profile, row,
+                                   run.scenario.job.model);
+    }
     Layout& base = run.scenario.base;
     if (inferred_tp)
       run.scenario.assumptions.push_back(fmt::format("tp {} is assumed, the key-value heads, where tp {} was inferred (layout.tp)",

@@ -28,6 +28,9 @@ struct MeasuredRun {
   std::string invalid;                   ///< why the row could not be read; empty: it was read
   std::vector<std::string> unsupported;  ///< features of the run that cannot be computed
   std::vector<std::string> incomplete;   ///< fields without which the run cannot be scored
+  /// The stack without figures that were inferred from the run's own sizes (workspaces, placeholders, kept
+  /// micro-batches), where it states any.
+  std::optional<StackProfile> stack_by_profile;
   bool global_batch_assumed = false;     ///< then time and throughput cannot be scored
 
   /// Every scalar field as text, for `--where`: by dotted path ("layout.tp") and by last name ("tp"; the

@@ -103,16 +103,13 @@ void score_quantities(const MeasuredRun& run, const Estimate& e, Row& row) {
   }
 }
 
-/// Scores the bytes between steps a second time, where a row states workspaces, placeholders or kept micro-batches that
-/// were inferred from sizes: now with what the stack's profile makes of them.
+/// Scores the bytes between steps a second time, where a row states figures that were inferred from sizes: now with what
+/// the stack's profile makes of them.
 void score_static_by_profile(const MeasuredRun& run, Row& row) {
   const auto measured = run.quantities.find("static_allocated_bytes");
-  const StackProfile& stated = run.scenario.job.stack;
-  if (measured == run.quantities.end() || !stated.torch_cublas_workspace_mib) return;
+  if (measured == run.quantities.end() || !run.stack_by_profile) return;
   Job job = run.scenario.job;
-  job.stack.torch_cublas_workspace_mib = job.stack.te_workspace_mib = job.stack.grouped_gemm_workspace_mib = std::nullopt;
-  job.stack.placeholder_weight_grads = std::nullopt;
-  job.stack.resident_microbatches_mib = 0;
+  job.stack = *run.stack_by_profile;
   const Estimate e = Estimator(job).evaluate(run.scenario.base);
   const Bytes bytes = ledger_of(e, e.layout.pp - 1, MemoryMoment::between_steps).allocated();
   row.scores.push_back({"static_allocated_bytes_by_profile", measured->second, double(bytes.value)});

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "io/measured_profile.hpp"
+
+#include <algorithm>
+#include <cctype>
+
+namespace shardfit::io {
+namespace {
+
+std::string lower(std::string text) {
+  for (char& c : text) c = char(std::tolower(static_cast<unsigned char>(c)));
+  return text;
+}
+
+/// Tools that drive Megatron-Core with the defaults of its own command line.
+bool is_megatron_command(const std::string& software) {
+  return mentions_any(software, {"Megatron-LM", "slime", "ModelZoo", "NeMo-Aligner", "verl", "nanotron", "Pai-Megatron"});
+}
+
+/// Whether a Megatron-Bridge run follows a benchmark recipe (bf16 gradients, Transformer Engine's loss, forced
+/// balance) and not a training one. Its performance guides and tables do; so do runs that state forced balance,
+/// pretraining in fp8 or fp4, which the library's recipes do not use, and the pretraining of its verification cards
+/// (one says that less than 65 GiB are allocated, which fp32 gradients would pass). Kind: read for guides and recipes,
+/// assumed for the rest.
+bool is_benchmark(const Json& run) {
+  const std::string grade = text_of(run, "perf_grade"), status = text_of(run, "status");
+  const bool pretrains = text_of(run.value("training", Json::object()), "task") == "pretrain";
+  if (is_card(run) && pretrains) return true;
+  if (grade == "functional") return false;
+  for (const char* g : {"tuned", "measured_ab", "recipe", "tracker"})
+    if (grade == g) return true;
+  if (status == "published") return true;
+  if (mentions_any(text_of(run, "source"), {"perf-", "perf_recipes", "performance"})) return true;
+  const Json training = run.value("training", Json::object());
+  if (text_of(training, "task") != "pretrain") return false;
+  const std::string precision = text_of(training, "precision");
+  const bool quantized = !precision.empty() && precision != "bf16" && precision != "fp16" && precision != "fp32";
+  return text_of(training, "routing") == "balanced" || quantized;
+}
+
+/// Megatron-Bridge's library recipes set expandable segments since this day (its commit cce495373). Its benchmarks did
+/// so where a layout needed it, and all of them since 2026-05-12 (6f24c71f3).
+constexpr const char* kRecipesSetAllocatorSince = "2026-07-20";
+/// Megatron-Bridge pads packed rows for expert parallelism too since this day.
+constexpr const char* kVisionPadsSince = "2026-04-13";
+/// Fused kernels know attention sinks since Transformer Engine 2.8 (softmax_type); before, Megatron computed such
+/// attention from whole scores. Kind: assumed (the day).
+constexpr const char* kFusedSinksSince = "2025-10-07";
+
+bool has_sinks(const ModelSpec& model) {
+  return std::any_of(model.text.mixers.begin(), model.text.mixers.end(), [](const MixerSpec& m) {
+    const auto* gqa = std::get_if<GqaSpec>(&m.kind);
+    return gqa && gqa->attention_sinks;
+  });
+}
+
+/// Whether a date (a day, or a month) lies before a day. A month that holds the day does not.
+bool is_before(const std::string& date, const std::string& day) {
+  return date.compare(0, std::min(date.size(), day.size()), day.substr(0, std::min(date.size(), day.size()))) < 0;
+}
+
+}  // namespace
+
+std::string text_of(const Json& run, const char* key) {
+  return run.is_object() && run.contains(key) && run[key].is_string() ? run[key].get<std::string>() : "";
+}
+
+int int_of(const Json& block, const char* key, int otherwise) {
+  return block.is_object() && block.contains(key) && block[key].is_number_integer() ? block[key].get<int>() : otherwise;
+}
+
+bool mentions(const std::string& text, const std::string& word) {
+  return lower(text).find(lower(word)) != std::string::npos;
+}
+
+bool mentions_any(const std::string& text, std::initializer_list<const char*> words) {
+  return std::any_of(words.begin(), words.end(), [&](const char* w) { return mentions(text, w); });
+}
+
+bool is_torch_tool(const std::string& software) {
+  return mentions_any(software, {"AutoModel", "torchtitan", "torchtune", "TRL", "accelerate", "DeepSpeed", "FSDP",
+                                 "axolotl", "LLaMA-Factory", "llm-foundry", "prime-rl", "HF trainer", "transformers",
+                                 "OpenRLHF", "Unsloth", "NeMo-RL", "Aligner (FSDP"});
+}
+
+bool is_card(const Json& run) { return mentions(text_of(run, "source"), "verification_card"); }
+
+std::string profile_of(const Json& run) {
+  const Json stack = run.value("stack", Json::object());
+  const std::string software = text_of(stack, "software"), framework = text_of(stack, "framework");
+  const std::string source = text_of(run, "source");
+  if (framework == "torch_fsdp2" || framework == "other") return "torch-fsdp2";
+  if (mentions(software, "swift") || mentions(source, "ms-swift")) return "ms-swift";
+  if (mentions(source, "Megatron-LM functional test") || mentions(source, "SimuMax")) return "megatron-lm-2026-08";
+  if (is_megatron_command(software)) return "megatron-lm-2026-08";
+  if (framework.empty() && is_torch_tool(software)) return "torch-fsdp2";
+  return is_benchmark(run) ? "megatron-bridge-perf" : "megatron-bridge-2026-08";
+}
+
+StackProfile dated(StackProfile stack, const Json& row, const ModelSpec& model) {
+  constexpr std::size_t kDayLength = 10, kMonthLength = 7;  // YYYY-MM-DD, YYYY-MM; rougher dates say too little
+  const std::string date = text_of(row, "date");
+  if (date.size() < kMonthLength) return stack;
+  if (date.size() == kDayLength) stack.date = date;
+  const Json stated = row.value("stack", Json::object());
+  const bool states_allocator = stated.is_object() && stated.contains("expandable_segments");
+  if (is_before(date, kRecipesSetAllocatorSince) && stack.name == "megatron-bridge-2026-08" && !states_allocator)
+    stack.expandable_segments = false;
+  if (is_before(date, kVisionPadsSince)) stack.vision_pads_when_ep = false;
+  if (is_before(date, kFusedSinksSince) && stack.framework == Framework::megatron && has_sinks(model))
+    stack.attention_kernel = AttentionKernel::unfused;
+  return stack;
+}
+
+}  // namespace shardfit::io
