@@ -78,6 +78,7 @@ bool mentions_any(const std::string& text, std::initializer_list<const char*> wo
 }
 
 bool is_torch_tool(const std::string& software) {
+  if (mentions(software, "Megatron")) return false;  // Megatron-FSDP, or a tool that says it drives Megatron-Core
   return mentions_any(software, {"AutoModel", "torchtitan", "torchtune", "TRL", "accelerate", "DeepSpeed", "FSDP",
                                  "axolotl", "LLaMA-Factory", "llm-foundry", "prime-rl", "HF trainer", "transformers",
                                  "OpenRLHF", "Unsloth", "NeMo-RL", "Aligner (FSDP"});

@@ -51,6 +51,21 @@ std::string worst_text(const ValidationResult& result, const std::string& quanti
   return text;
 }
 
+std::string verdict_groups_text(const ValidationResult& result) {
+  std::string text;
+  for (std::size_t f = 0; f < kCount<validation::VerdictField>; ++f) {
+    const auto field = validation::VerdictField(f);
+    const auto groups = validation::verdicts_by(result.runs, result.rows, field);
+    if (groups.size() < 2 || groups.size() > kMostGroups) continue;
+    text += fmt::format("\nBy {0}:\n\n| {0} | rows | out of memory | caught | ran | right | Brier |\n"
+                        "|---|---:|---:|---:|---:|---:|---:|\n", name_of(field));
+    for (const auto& [name, v] : groups)
+      text += fmt::format("| {} | {} | {} | {} | {} | {} | {:.3f} |\n", name, v.rows, v.oom, v.oom_caught, v.rows - v.oom,
+                          v.fits_right, v.brier);
+  }
+  return text;
+}
+
 std::string verdict_text(const ValidationResult& result) {
   const validation::VerdictSummary& v = result.summary.verdicts;
   if (v.rows == 0) return "";
@@ -58,6 +73,7 @@ std::string verdict_text(const ValidationResult& result) {
       "\n## Fits or out of memory\n\n{} outcomes known, {} of them out of memory; {} of these predicted, {} of the {} that ran "
       "predicted to fit. Balanced accuracy {:.3f} (always saying \"fits\": 0.5), Brier score of `p_oom` {:.3f}.\n",
       v.rows, v.oom, v.oom_caught, v.fits_right, v.rows - v.oom, v.balanced_accuracy, v.brier);
+  text += verdict_groups_text(result);
   text += "\nWrong verdicts:\n\n| measured | p_oom | run |\n|---|---:|---|\n";
   for (const validation::Row& row : result.rows)
     if (row.verdict && row.verdict->measured_oom != row.verdict->predicted_oom)

@@ -135,6 +135,23 @@ std::vector<GroupSummary> summarize_by(const std::vector<MeasuredRun>& runs, con
   return groups;
 }
 
+std::vector<VerdictGroup> verdicts_by(const std::vector<MeasuredRun>& runs, const std::vector<Row>& rows, VerdictField field) {
+  std::map<std::string, std::vector<Row>> groups;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    if (!rows[i].verdict) continue;
+    const Job& job = runs[i].scenario.job;
+    std::string name = field == VerdictField::framework  ? std::string(name_of(job.stack.framework))
+                       : field == VerdictField::hardware ? job.hardware.name
+                                                         : job.model.name;
+    Row verdict_only;
+    verdict_only.verdict = rows[i].verdict;
+    groups[std::move(name)].push_back(std::move(verdict_only));
+  }
+  std::vector<VerdictGroup> out;
+  for (const auto& [name, list] : groups) out.push_back({name, summarize_verdicts(list)});
+  return out;
+}
+
 double quantile(std::vector<double>& values, double p) {
   std::sort(values.begin(), values.end());
   const auto rank = std::size_t(std::ceil(p * double(values.size())));

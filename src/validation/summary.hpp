@@ -50,7 +50,22 @@ struct GroupSummary {
 std::vector<GroupSummary> summarize_by(const std::vector<MeasuredRun>& runs, const std::vector<Row>& rows,
                                        const std::string& field, const std::string& quantity);
 
+/// Verdicts over the rows that share a framework (Megatron-Core, torch's FSDP2, other), a GPU or a model.
+struct VerdictGroup {
+  std::string group;
+  VerdictSummary verdicts;
+};
+enum class VerdictField { framework, hardware, model, count };
+/// Groups in the order of their names; of rows that were read.
+std::vector<VerdictGroup> verdicts_by(const std::vector<MeasuredRun>& runs, const std::vector<Row>& rows, VerdictField field);
+
 /// The p-th quantile (0..1) of values, by nearest rank. `values` is sorted by the call; must not be empty.
 double quantile(std::vector<double>& values, double p);
 
 }  // namespace shardfit::validation
+
+namespace shardfit {
+template <>
+inline constexpr std::array<std::string_view, kCount<validation::VerdictField>> kNames<validation::VerdictField> = {
+    "framework", "hardware", "model"};
+}  // namespace shardfit

@@ -148,6 +148,8 @@ TEST_CASE("whose defaults fill a row goes by its software, its source and what i
   CHECK(profile("megatron-swift", "", "", plain) == "ms-swift");
   CHECK(profile("Megatron-LM", "", "", plain) == "megatron-lm-2026-08");
   CHECK(profile("LLaMA-Factory, FSDP2", "", "", plain) == "torch-fsdp2");
+  CHECK(profile("Megatron-Bridge, Megatron-FSDP", "", "", plain) == "megatron-bridge-2026-08");
+  CHECK(profile("NeMo-RL (Megatron)", "", "", plain) == "megatron-bridge-2026-08");
   CHECK(profile("", "", "", plain) == "megatron-bridge-2026-08");
 }
 

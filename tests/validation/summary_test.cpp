@@ -106,3 +106,21 @@ TEST_CASE("an effect is judged by sign, and by size within a third") {
   effect.b = "nowhere";
   CHECK(score_effects({effect}, runs, rows).summary.predicted == 0);
 }
+
+TEST_CASE("verdicts by framework: each group has its own") {
+  std::vector<MeasuredRun> runs{run("a"), run("b"), run("c")};
+  runs[2].scenario.job.stack.framework = Framework::torch_fsdp2;
+  std::vector<Row> rows{row("a", 1, 1), row("b", 1, 1), row("c", 1, 1)};
+  rows[0].verdict = {true, true, 0.8};
+  rows[1].verdict = {false, false, 0.1};
+  rows[2].verdict = {true, false, 0.4};
+  const auto groups = verdicts_by(runs, rows, VerdictField::framework);
+  REQUIRE(groups.size() == 2);
+  CHECK(groups[0].group == "megatron");
+  CHECK(groups[0].verdicts.rows == 2);
+  CHECK(groups[0].verdicts.oom_caught == 1);
+  CHECK(groups[0].verdicts.fits_right == 1);
+  CHECK(groups[1].group == "torch_fsdp2");
+  CHECK(groups[1].verdicts.oom == 1);
+  CHECK(groups[1].verdicts.oom_caught == 0);
+}
