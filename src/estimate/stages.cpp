@@ -101,6 +101,8 @@ memory::SmallTerms small_terms(const Problem& problem, Evaluation& e, const Layo
       memory::workspace_bytes(job.stack, job.hardware.gpu.generation, layout.tp, moe && job.stack.grouped_gemm);
   if (head && s.sequence_parallel) small.gathered_head_input = memory::gathered_head_input_bytes(s.tokens, s.hidden, s.e);
   small.kept_p2p = memory::kept_p2p_bytes(layout.pp, layout.vpp, stream_bytes(s));
+  if (layout.overlap.expert_alltoall)
+    small.kept_plan = memory::kept_plan_bytes(layout.pp, e.plan.layers_on(stage), stream_bytes(s));
   small.resident_microbatches = mib(job.stack.resident_microbatches_mib);
   if (layout.overlap.tp_comm)
     small.tp_overlap_buffers = memory::tp_overlap_workspace_bytes(job.stack, job.hardware.gpu.generation);
@@ -268,6 +270,7 @@ bool PlacementConstants::is_of(const Layout& l, int builds) const {
          l.optimizer_instances == layout_.optimizer_instances &&
          l.offload.optimizer_fraction == layout_.offload.optimizer_fraction &&
          l.fsdp_double_buffer == layout_.fsdp_double_buffer && l.overlap.tp_comm == layout_.overlap.tp_comm &&
+         (l.pp > 1 || l.overlap.expert_alltoall == layout_.overlap.expert_alltoall) &&   // kept_plan_bytes
          l.microbatch_group_size == layout_.microbatch_group_size && l.split == layout_.split;
 }
 
@@ -370,9 +373,6 @@ const memory::StageInputs& stage_inputs(const Problem& problem, Evaluation& e, c
   }
   if (c.head) in.head = &e.parts.head().costs->plain;
   in.rerun_layers = full && layout.recompute.method == RecomputeMethod::uniform ? layout.recompute.num_layers : 1;
-  in.small.kept_plan = layout.overlap.expert_alltoall
-                           ? memory::kept_plan_bytes(layout.pp, e.plan.layers_on(stage), in.stream)
-                           : Bytes(0);
   in.graphs = graph_inputs(problem.job, e.parts.shapes(), layout, in);
   return in;
 }

@@ -68,6 +68,8 @@ TEST_CASE("memory of Megatron-LM's functional tests and of SimuMax's B200 runs")
   CHECK(quantity(s.summary, "peak_allocated_bytes").median_abs_error < 0.005);
   CHECK(quantity(s.summary, "peak_allocated_bytes").p90_abs_error < 0.022);
   CHECK(within(s, "peak_allocated_bytes", 32) > 0.87);
+  CHECK(quantity(s.summary, "static_allocated_bytes_by_profile").median_abs_error < 0.0065);
+  CHECK(quantity(s.summary, "peak_allocated_second_logged_step_bytes").p90_abs_error < 0.025);
   CHECK(quantity(s.summary, "peak_reserved_mib_by_rank").p90_abs_error < 0.015);
   CHECK(quantity(s.summary, "peak_allocated_mib_by_rank").max_abs_error < 0.013);
 }
