@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <atomic>
 #include <iosfwd>
 #include <string>
 #include <vector>
@@ -12,7 +13,7 @@ namespace shardfit::cli {
 int run(int argc, char** argv);
 
 /// The same on given streams, as if neither were a terminal: no colour, no moving progress, no signal handler. `args` has
-/// no program name. For tests and for embedding.
-int run(const std::vector<std::string>& args, std::ostream& out, std::ostream& err);
+/// no program name; `stop` takes the place of Ctrl-C. For tests and for embedding.
+int run(const std::vector<std::string>& args, std::ostream& out, std::ostream& err, const std::atomic<bool>* stop = nullptr);
 
 }  // namespace shardfit::cli

@@ -29,6 +29,7 @@ using Action = std::function<int(Context&)>;
 
 // One subcommand each: adds it to `app`; its callback sets `action`.
 void add_sweep(CLI::App& app, Action& action);
+void add_merge(CLI::App& app, Action& action);
 void add_estimate(CLI::App& app, Action& action);
 void add_check(CLI::App& app, Action& action);
 void add_compare(CLI::App& app, Action& action);

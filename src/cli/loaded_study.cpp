@@ -6,11 +6,11 @@
 namespace shardfit::cli {
 namespace {
 
-std::vector<Scenario> wanted(io::StudyFile& file, const LayoutChoice& layout, const Limits& limits) {
+std::vector<Scenario> wanted(const io::StudyFile& file, const LayoutChoice& layout, const Limits& limits) {
   std::vector<Scenario> kept;
-  for (Scenario& scenario : file.scenarios)
+  for (const Scenario& scenario : file.scenarios)
     if (limits.gpus == 0 || scenario.job.gpus <= limits.gpus)
-      kept.push_back(limited(narrowed(std::move(scenario), layout), limits));
+      kept.push_back(limited(narrowed(scenario, layout), limits));
   if (kept.empty())
     throw InputError(file.file, "gpus", "no job of at most " + std::to_string(limits.gpus) + " GPUs", "a job within the limit on GPUs");
   return kept;
@@ -24,7 +24,7 @@ std::vector<StudyJob> jobs_of(const std::vector<Scenario>& scenarios, std::deque
 
 }  // namespace
 
-LoadedStudy::LoadedStudy(io::StudyFile file, const LayoutChoice& layout, const GoalFlags& flags)
+LoadedStudy::LoadedStudy(const io::StudyFile& file, const LayoutChoice& layout, const GoalFlags& flags)
     : scenarios_(wanted(file, layout, goals_with(file.goals, flags).limits)),
       study_(jobs_of(scenarios_, estimators_), goals_with(file.goals, flags)) {}
 

@@ -15,7 +15,7 @@ class LoadedStudy {
  public:
   /// Applies the layout flags and the limits to every job; jobs of more GPUs than the limit are left out.
   /// Throws InputError if no job is left.
-  LoadedStudy(io::StudyFile file, const LayoutChoice& layout, const GoalFlags& goals);
+  LoadedStudy(const io::StudyFile& file, const LayoutChoice& layout, const GoalFlags& goals);
   const Study& study() const { return study_; }
   LoadedStudy(const LoadedStudy&) = delete;
   LoadedStudy& operator=(const LoadedStudy&) = delete;

@@ -48,6 +48,7 @@ void fill(CLI::App& app, Action& action) {
   app.footer(kExamples);
   add_sweep(app, action);
   add_compare(app, action);
+  add_merge(app, action);
   add_estimate(app, action);
   add_check(app, action);
   add_explain(app, action);
@@ -102,14 +103,15 @@ bool colour_wanted() {
 
 int run(int argc, char** argv) {
   std::signal(SIGINT, on_interrupt);
+  std::signal(SIGTERM, on_interrupt);   // a batch system's way of saying that time is up
   Context context{std::cout, std::cerr, colour_wanted(), ::isatty(STDERR_FILENO) != 0, &stop_requested};
   const int code = run_in(std::vector<std::string>(argv + 1, argv + argc), context);
   std::cout.flush();
   return code;
 }
 
-int run(const std::vector<std::string>& args, std::ostream& out, std::ostream& err) {
-  Context context{out, err};
+int run(const std::vector<std::string>& args, std::ostream& out, std::ostream& err, const std::atomic<bool>* stop) {
+  Context context{out, err, false, false, stop};
   return run_in(args, context);
 }
 

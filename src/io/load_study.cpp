@@ -94,6 +94,7 @@ StudyFile study_of(Json json, const std::string& file, const JobChoice& choice) 
   StudyFile study;
   study.file = file;
   apply_overrides(json, choice.set);
+  study.text = json.dump(-1, ' ', false, Json::error_handler_t::replace);
   if (const Json* goals = member(json, "goals")) study.goals = read_goals(Value(*goals, Place{file, "/goals"}));
   if (json.is_object()) json.erase("goals");
   study.scenarios = Expansion(std::move(json), file, choice).all();

@@ -21,6 +21,7 @@ struct JobChoice {
 /// outermost, precision innermost.
 struct StudyFile {
   std::string file;
+  std::string text;               ///< the file's content, without layout and choice of words that JSON leaves free
   std::vector<Scenario> scenarios;
   Goals goals;
 };

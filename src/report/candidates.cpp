@@ -162,19 +162,25 @@ std::vector<Column> candidate_columns() { return report::all_candidate_columns()
 namespace {
 
 template <class C>
+void append_line(report::CandidateRows& rows, const C& candidate, std::string& text) {
+  bool first = true;
+  for (const Cell& cell : rows.row(candidate).cells) {
+    if (!first) text += ',';
+    first = false;
+    report::append_cell(text, cell);
+  }
+  text += '\n';
+}
+
+template <class C>
 void write_csv(const Study& study, std::span<const C> candidates, std::ostream& out) {
-  out << report::header_line(report::all_candidate_columns());
+  out << candidates_csv_header();
   report::CandidateRows rows(study);
   std::string line;
   for (const C& candidate : candidates) {
     line.clear();
-    bool first = true;
-    for (const Cell& cell : rows.row(candidate).cells) {
-      if (!first) line += ',';
-      first = false;
-      report::append_cell(line, cell);
-    }
-    out << line << '\n';
+    append_line(rows, candidate, line);
+    out << line;
   }
 }
 
@@ -186,6 +192,16 @@ void write_candidates_csv(const Study& study, std::span<const Candidate> candida
 
 void write_candidates_csv(const Study& study, std::span<const Judged> candidates, std::ostream& out) {
   write_csv(study, candidates, out);
+}
+
+std::string candidates_csv_header() { return report::header_line(report::all_candidate_columns()); }
+
+std::string candidates_csv_lines(const Study& study, std::span<const Candidate> candidates) {
+  std::string text;
+  if (candidates.empty()) return text;
+  report::CandidateRows rows(study);
+  for (const Candidate& candidate : candidates) append_line(rows, candidate, text);
+  return text;
 }
 
 }  // namespace shardfit

@@ -3,6 +3,11 @@
 
 namespace shardfit::search {
 
+Bulletin::Bulletin(const SweepOptions& options, std::uint64_t space, const PartialSweep& start)
+    : options_(options), space_(space), resumed_(start.evaluated), resumed_valid_(start.valid) {
+  add(start.evaluated, start.valid, start.fit, start.best.empty() ? 0 : start.best.front().candidate.quick.tokens_per_s_per_gpu);
+}
+
 void Bulletin::add(std::uint64_t done, std::uint64_t valid, std::uint64_t fit, double best) {
   done_ += done;
   valid_ += valid;
@@ -17,7 +22,7 @@ void Bulletin::add(std::uint64_t done, std::uint64_t valid, std::uint64_t fit, d
 void Bulletin::tell() {
   if (!options_.progress) return;
   last_ = Clock::now();
-  options_.progress({done_, space_, valid_, fit_, best_});
+  options_.progress({done_, space_, valid_, fit_, best_, options_.expected_valid, resumed_, resumed_valid_});
 }
 
 }  // namespace shardfit::search

@@ -5,14 +5,15 @@
 #include <chrono>
 #include <mutex>
 
-#include "shardfit/search/sweep.hpp"
+#include "shardfit/search/partial.hpp"
 
 namespace shardfit::search {
 
 /// Counts what threads have done and tells the caller now and then, one thread at a time.
 class Bulletin {
  public:
-  Bulletin(const SweepOptions& options, std::uint64_t space) : options_(options), space_(space) {}
+  /// `start`: what was known before.
+  Bulletin(const SweepOptions& options, std::uint64_t space, const PartialSweep& start);
 
   void add(std::uint64_t done, std::uint64_t valid, std::uint64_t fit, double best);
   void tell();
@@ -21,7 +22,7 @@ class Bulletin {
   using Clock = std::chrono::steady_clock;
   static constexpr std::chrono::milliseconds kPause{50};
   const SweepOptions& options_;
-  const std::uint64_t space_;
+  const std::uint64_t space_, resumed_, resumed_valid_;
   std::atomic<std::uint64_t> done_ = 0, valid_ = 0, fit_ = 0;
   std::atomic<double> best_ = 0;
   std::mutex telling_;

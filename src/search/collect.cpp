@@ -20,7 +20,7 @@ bool breaks_host_limit(const Search& search, const Layout& layout, Estimator::Wo
 
 void collect(const Search& search, std::uint64_t index, const Layout& layout, const std::optional<Quick>& quick,
              Estimator::Workspace& workspace, Findings& findings) {
-  if (quick && search.options.keep_all) findings.all.push_back({index, *quick});
+  if (quick && search.options.every_layout()) findings.all.push_back({index, *quick});
   if (!quick || quick->peak > search.memory_limit) return findings.refuse({kRefusedByMemory}, index, 1);
   const auto score = [&](Metric metric) { return search.measure.score(metric, layout, *quick, workspace); };
   const bool host_full = breaks_host_limit(search, layout, workspace);

@@ -59,7 +59,7 @@ std::vector<AxisStep> steps_of(const Study& study, const Candidate& c) {
 
 std::string words(Shard s) { return "shard " + std::to_string(s.index) + "/" + std::to_string(s.of); }
 
-void check_parts(const std::vector<PartialSweep>& parts) {
+void check_parts(const std::vector<PartialSweep>& parts, bool whole) {
   if (parts.empty()) cannot_merge("no parts", "one part a shard");
   std::vector<bool> seen(parts.front().shard.of, false);
   for (const PartialSweep& part : parts) {
@@ -67,7 +67,7 @@ void check_parts(const std::vector<PartialSweep>& parts) {
       cannot_merge(words(part.shard) + " beside " + words(parts.front().shard), "shards of one division");
     if (seen[part.shard.index]) cannot_merge(words(part.shard) + " twice", "each shard once");
     seen[part.shard.index] = true;
-    if (!part.complete())
+    if (whole && !part.complete())
       cannot_merge(words(part.shard) + " with " + std::to_string(part.done) + " of " + std::to_string(part.units) + " units done",
                    "finished shards", "run it again with the same --resume file");
   }
@@ -78,8 +78,8 @@ void check_parts(const std::vector<PartialSweep>& parts) {
 
 }  // namespace
 
-PartialSweep merged(std::vector<PartialSweep> parts, const Study& study, const SweepOptions& options) {
-  check_parts(parts);
+PartialSweep merged(std::vector<PartialSweep> parts, const Study& study, const SweepOptions& options, bool whole) {
+  check_parts(parts, whole);
   Findings total(capacity_of(options, front_metrics(study)));
   PartialSweep sum;
   for (PartialSweep& part : parts) {

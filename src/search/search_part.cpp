@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <chrono>
+#include <map>
+#include <mutex>
 
 #include "search/bulletin.hpp"
 #include "search/for_units.hpp"
@@ -32,21 +34,51 @@ std::uint64_t units_of(const Scenario& scenario) {
   return space == 0 ? 0 : space / strides(radices(scenario.space))[kLastUnitAxis];
 }
 
+std::uint64_t unit_size_of(const Scenario& scenario) { return strides(radices(scenario.space))[kLastUnitAxis]; }
+
+/// Combinations of a shard.
+std::uint64_t combinations_of(const Study& study, Shard shard) {
+  std::uint64_t first = 0, sum = 0;
+  for (const StudyJob& job : study.jobs()) {
+    const std::uint64_t end = first + units_of(*job.scenario);
+    sum += (taken_below(shard, end) - taken_below(shard, first)) * unit_size_of(*job.scenario);
+    first = end;
+  }
+  return sum;
+}
+
+/// Hands rows on in the order of units, which threads finish in another.
+class OrderedRows {
+ public:
+  OrderedRows(const SweepOptions& options, std::uint64_t first) : options_(options), next_(first) {}
+  void add(std::uint64_t unit, std::vector<Candidate>& rows) {
+    std::string text = options_.row_text(rows);
+    rows.clear();
+    const std::lock_guard lock(mutex_);
+    waiting_.emplace(unit, std::move(text));
+    for (auto at = waiting_.begin(); at != waiting_.end() && at->first == next_; at = waiting_.erase(at), ++next_)
+      options_.rows(at->second);
+  }
+
+ private:
+  const SweepOptions& options_;
+  std::mutex mutex_;
+  std::uint64_t next_;
+  std::map<std::uint64_t, std::string> waiting_;
+};
+
 /// One run over the units of a shard, job after job.
 class Run {
  public:
   Run(const Study& study, const SweepOptions& options, PartialSweep&& start)
       : study_(study), options_(options), part_(std::move(start)),
-        total_(capacity_of(options, shardfit::front_metrics(study))), bulletin_(options, study.size()) {
-    const std::uint64_t done = part_.done;
+        total_(capacity_of(options, shardfit::front_metrics(study))),
+        bulletin_(options, combinations_of(study, options.shard), part_), rows_(options, part_.done) {
     part_.shard = options.shard;
-    bulletin_.add(part_.evaluated, part_.valid, part_.fit,
-                  part_.best.empty() ? 0 : part_.best.front().candidate.quick.tokens_per_s_per_gpu);
-    total_.merge(std::move(part_));
-    part_.done = done;
     std::uint64_t units = 0;
     for (const StudyJob& job : study.jobs()) units += units_of(*job.scenario);
     part_.units = taken_below(part_.shard, units);
+    total_.merge(std::move(part_));
   }
 
   PartialSweep go() {
@@ -74,7 +106,9 @@ class Run {
       tbb::enumerable_thread_specific<Walker> walkers([&search] { return Walker(search); });
       const Clock::time_point begun = Clock::now();
       part_.done = for_units(part_.done, range.end, [&](std::uint64_t k) {
-        walk(search, walkers.local(), part_.shard.index + k * part_.shard.of - job_first);
+        Walker& walker = walkers.local();
+        walk(search, walker, part_.shard.index + k * part_.shard.of - job_first);
+        if (options_.row_text) rows_.add(k, walker.findings.all);
         if (options_.interrupted && options_.interrupted()) stopped_ = true;
         return !stopped_ && std::chrono::duration<double>(Clock::now() - begun).count() < options_.checkpoint_s;
       });
@@ -99,6 +133,7 @@ class Run {
   PartialSweep part_;
   Findings total_;
   Bulletin bulletin_;
+  OrderedRows rows_;
   std::atomic<bool> stopped_ = false;
 };
 
@@ -118,6 +153,14 @@ PartialSweep search_part(const Study& study, const SweepOptions& options, Partia
   PartialSweep part;
   on_threads(options.threads, [&] { part = Run(study, options, std::move(start)).go(); });
   return part;
+}
+
+PartialSweep search_nothing(const Study& study, const SweepOptions& options, PartialSweep start) {
+  SweepOptions none = options;
+  none.interrupted = [] { return true; };
+  none.progress = nullptr;
+  none.checkpoint = nullptr;
+  return search_part(study, none, std::move(start));
 }
 
 std::optional<std::uint64_t> count_valid(const Study& study, const SweepOptions& options) {

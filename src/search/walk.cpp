@@ -87,7 +87,7 @@ void Walker::evaluate(std::uint64_t index) {
   ++findings.valid;
   if (count_only_) return;
   // Where nobody wants the numbers of layouts that do not fit, their time is not worked out.
-  const bool all = !search_.options.prune || search_.options.keep_all;
+  const bool all = !search_.options.prune || search_.options.every_layout();
   const std::optional<Quick> quick = all ? search_.estimator.quick(layout_, workspace_)
                                          : search_.estimator.quick_if_within(search_.memory_limit, layout_, workspace_);
   collect(search_, search_.offset + index, layout_, quick, workspace_, findings);

@@ -33,6 +33,10 @@ std::vector<Column> candidate_columns();
 void write_candidates_csv(const Study& study, std::span<const Candidate> candidates, std::ostream& out);
 void write_candidates_csv(const Study& study, std::span<const Judged> candidates, std::ostream& out);
 
+/// The two halves of such a file: its header, and lines for some candidates. Threads may call it at the same time.
+std::string candidates_csv_header();
+std::string candidates_csv_lines(const Study& study, std::span<const Candidate> candidates);
+
 /// Verdict, throughput, memory by stage, the fullest rank's bill, step time, traffic. `change`: the single change that
 /// helps most, if one was looked for and found.
 Document estimate_document(const Scenario& scenario, const Estimate& estimate, const std::optional<Change>& change = {});

@@ -39,9 +39,12 @@ inline constexpr std::array<double, 3> kMoreMemory = {0.01, 0.05, 0.10};
 /// Walks what `start` has not walked yet; an interrupt ends it early.
 PartialSweep search_part(const Study& study, const SweepOptions& options, PartialSweep start = {});
 
+/// `start` as a part of the study that nobody has worked on any further.
+PartialSweep search_nothing(const Study& study, const SweepOptions& options, PartialSweep start = {});
+
 /// Merges parts of one study; the sum has units of all. Throws InputError if two parts are the same shard, if they are
-/// shards of different numbers, or if one is missing or unfinished.
-PartialSweep merged(std::vector<PartialSweep> parts, const Study& study, const SweepOptions& options);
+/// shards of different numbers, or if one is missing or (unless `whole` is false) unfinished.
+PartialSweep merged(std::vector<PartialSweep> parts, const Study& study, const SweepOptions& options, bool whole = true);
 
 /// What a part says, with neighbours and near-ties of the layouts on top.
 SweepResult result_of(const Study& study, const SweepOptions& options, PartialSweep&& part);

@@ -43,6 +43,8 @@ struct Rejected {
 struct SweepProgress {
   std::uint64_t done = 0, total = 0, valid = 0, fit = 0;
   double best_tokens_per_s_per_gpu = 0;
+  std::uint64_t expected_valid = 0;         ///< allowed layouts there will be; 0: not known
+  std::uint64_t resumed = 0, resumed_valid = 0;   ///< done and valid before this run
 };
 
 /// Every `of`-th unit of work from number `index` on: what one of several machines does.
@@ -58,13 +60,20 @@ struct SweepOptions {
   int top = 20;                   ///< layouts kept by the objective
   int ties = 2000;                ///< most layouts that near-ties are counted among
   int winners = 1;                ///< layouts of `top` whose neighbours are looked at
-  bool keep_all = false;          ///< keep every valid layout (for --csv)
+  bool keep_all = false;          ///< keep every valid layout
+  /// Instead of keeping them, says every valid layout: `row_text` makes text of some of them, on any thread; `rows` is
+  /// given the texts in the order of the layouts' numbers, one call at a time. Both or neither.
+  std::function<std::string(std::span<const Candidate>)> row_text;
+  std::function<void(const std::string&)> rows;
   bool prune = true;              ///< false: every combination is looked at by itself; the result is the same
   Shard shard;
+  std::uint64_t expected_valid = 0;                        ///< for progress, if somebody has counted
   std::function<void(const SweepProgress&)> progress;      ///< called from one thread at a time; may be empty
   std::function<bool()> interrupted;                       ///< polled; true ends the sweep early with what is known
   std::function<void(const PartialSweep&)> checkpoint;     ///< told what is known every `checkpoint_s`; may be empty
   double checkpoint_s = std::numeric_limits<double>::infinity();
+  /// Whether somebody wants the numbers of every valid layout, of those too that do not fit.
+  bool every_layout() const { return keep_all || row_text; }
 };
 
 /// The best layout by the objective among those that would run with `more` as much memory again (0.05: 5 % more).

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <CLI/CLI.hpp>
+#include <memory>
+
+#include "cli/context.hpp"
+#include "cli/help.hpp"
+#include "cli/sweep_flags.hpp"
+
+namespace shardfit::cli {
+namespace {
+
+struct Flags : SweepFlags {
+  std::vector<std::string> parts;
+};
+
+int run_merge(const Flags& flags, Context& context) {
+  ResultFiles files(flags);
+  const KeyedStudy keyed(flags);
+  const io::PartialKey key = keyed.key();
+  std::vector<PartialSweep> parts;
+  for (const std::string& path : flags.parts) parts.push_back(io::load_partial(path, key));
+  const SweepOptions options = result_options(flags);
+  PartialSweep whole = merged(std::move(parts), keyed.study(), options);
+  files.write(keyed.study(), result_of(keyed.study(), options, std::move(whole)), context);
+  return kDone;
+}
+
+}  // namespace
+
+void add_merge(CLI::App& app, Action& action) {
+  auto flags = std::make_shared<Flags>();
+  CLI::App* command = app.add_subcommand("merge", "One result from the shards of a sweep, as if it had been one");
+  command->footer(examples(
+      "shardfit sweep scenarios/deepseek-v3-gb200.json --shard 0/2 --resume part0.json   # on one machine\n"
+      "shardfit sweep scenarios/deepseek-v3-gb200.json --shard 1/2 --resume part1.json   # on another\n"
+      "shardfit merge scenarios/deepseek-v3-gb200.json part0.json part1.json"));
+  add_sweep_flags(*command, *flags);
+  command->add_option("parts", flags->parts, "Files that sweep --shard --resume has written")->required()->type_name("PART...");
+  command->callback([flags, &action] { action = [flags](Context& context) { return run_merge(*flags, context); }; });
+}
+
+}  // namespace shardfit::cli

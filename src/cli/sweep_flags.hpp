@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <ostream>
+
+#include "cli/loaded_study.hpp"
+#include "cli/output.hpp"
+#include "io/partial_file.hpp"
+#include "shardfit/report/views.hpp"
+
+namespace shardfit::cli {
+
+/// What `sweep` and `merge` both take: the study, and how its result is shown.
+struct SweepFlags {
+  std::string scenario, pareto_csv, top_csv;
+  int top = 20, sensitivity = 1;
+  io::JobChoice job;
+  LayoutChoice layout;
+  GoalFlags goals;
+  OutputFlags output;
+};
+
+void add_sweep_flags(CLI::App& command, SweepFlags& flags);
+
+/// The options that the result depends on.
+SweepOptions result_options(const SweepFlags& flags);
+
+/// The study of the flags, and the key of its parts.
+struct KeyedStudy {
+  explicit KeyedStudy(const SweepFlags& flags);
+  io::StudyFile file;
+  LoadedStudy loaded;
+  const Study& study() const { return loaded.study(); }
+  io::PartialKey key() const;
+};
+
+/// Files of candidates that were asked for by name: opened at once, written at the end, so that a path that cannot be
+/// written does not cost a sweep.
+class ResultFiles {
+ public:
+  explicit ResultFiles(const SweepFlags& flags);
+  /// Writes the document, and the CSVs of a complete result: half of one would look whole.
+  void write(const Study& study, const SweepResult& result, Context& context);
+
+ private:
+  Output output_;
+  std::optional<AtomicFile> pareto_, top_;
+};
+
+}  // namespace shardfit::cli
