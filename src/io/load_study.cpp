@@ -10,6 +10,7 @@
 #include "io/overrides.hpp"
 #include "io/read_goals.hpp"
 #include "io/read_run.hpp"
+#include "io/read_search.hpp"
 
 namespace shardfit::io {
 namespace {
@@ -25,14 +26,32 @@ std::vector<T> job_axis(Json& json, const char* key, const Json* fixed, const st
     search->erase(key);
     const Value value(listed, file.down("search").down(key));
     if (fixed) value.refuse("an axis in one place", std::string(key) + " has a fixed value too");
-    for (const Value& v : value.is_list() ? value.as_list() : std::vector<Value>{value}) {
-      const T one = read(v);
-      if (std::find(values.begin(), values.end(), one) != values.end()) v.refuse("each value once");
-      values.push_back(one);
-    }
-    if (values.empty()) value.refuse("a list of at least one value");
+    values = read(value);
   }
   return chosen.empty() ? values : chosen;
+}
+
+/// A name, a list of distinct ones, or "all" of them.
+std::vector<std::string> read_names(const Value& value, const std::vector<std::string>& all) {
+  if (value.is_text() && value.as_text() == "all") return all;
+  std::vector<std::string> names;
+  for (const Value& v : value.is_list() ? value.as_list() : std::vector<Value>{value}) {
+    const std::string name = v.as_text();
+    if (std::find(names.begin(), names.end(), name) != names.end()) v.refuse("each value once");
+    names.push_back(name);
+  }
+  if (names.empty()) value.refuse("a list of at least one value");
+  return names;
+}
+
+std::vector<std::string> precisions() {
+  const std::vector<std::string_view> names = all_names<Precision>();
+  return {names.begin(), names.end()};
+}
+
+/// What a flag chose: "all" alone stands for all.
+std::vector<std::string> spelled_out(const std::vector<std::string>& chosen, const std::vector<std::string>& all) {
+  return chosen == std::vector<std::string>{"all"} ? all : chosen;
 }
 
 const Json* member(const Json& json, const char* key) {
@@ -50,13 +69,17 @@ class Expansion {
  public:
   Expansion(Json json, const std::string& file, const JobChoice& choice) : json_(std::move(json)), place_{file, ""} {
     if (!json_.is_object()) return;   // read_run says what is wrong
-    const auto text = [](const Value& v) { return v.as_text(); };
-    const Json* training = member(json_, "training");
-    hardware_ = job_axis(json_, "hardware", member(json_, "hardware"), choice.hardware, place_, text);
-    gpus_ = job_axis(json_, "gpus", member(json_, "gpus"), choice.gpus, place_, [](const Value& v) { return v.as_int(1, kMostGpus); });
-    precision_ = job_axis(json_, "precision", training ? member(*training, "precision") : nullptr, choice.precision, place_, text);
+    const Json *training = member(json_, "training"), *own_gpus = member(json_, "gpus");
+    hardware_ = job_axis(json_, "hardware", member(json_, "hardware"), spelled_out(choice.hardware, list_hardware()), place_,
+                         [](const Value& v) { return read_names(v, list_hardware()); });
+    gpus_ = job_axis(json_, "gpus", own_gpus, choice.gpus, place_, [](const Value& v) { return read_sizes_of(v, kMostGpus); });
+    precision_ = job_axis(json_, "precision", training ? member(*training, "precision") : nullptr,
+                          spelled_out(choice.precision, precisions()), place_,
+                          [](const Value& v) { return read_names(v, precisions()); });
     drop_empty_search(json_);
-    rules_.largest_gpus = gpus_.empty() ? 0 : *std::max_element(gpus_.begin(), gpus_.end());
+    // A size that one job cannot have is no slip where it is another's, or the file's own before a flag changed its GPUs.
+    if (own_gpus && own_gpus->is_number_integer()) rules_.largest_gpus = std::clamp(own_gpus->get<int>(), 0, kMostGpus);
+    for (const int gpus : gpus_) rules_.largest_gpus = std::max(rules_.largest_gpus, gpus);
   }
 
   std::vector<Scenario> all() {

@@ -21,7 +21,7 @@ void refuse_repeats(const Value& axis, std::size_t values, std::size_t distinct)
   if (values != distinct) axis.refuse("each value once");
 }
 
-std::vector<int> read_range(const Value& axis, int most) {
+std::vector<int> range_of(const Value& axis, int most) {
   Object o(axis);
   const int from = o.at("from").as_int(1, most);
   const int to = o.at("to").as_int(from, most);
@@ -32,17 +32,6 @@ std::vector<int> read_range(const Value& axis, int most) {
     values.push_back(int(v));
     if (values.size() > kMostValues) axis.refuse("at most " + std::to_string(kMostValues) + " values");
   }
-  return values;
-}
-
-/// The values of an axis other than "all".
-std::vector<int> read_ints(const Value& axis, int most) {
-  if (axis.is_object()) return read_range(axis, most);
-  if (!axis.is_list()) return {axis.as_int(1, most)};
-  std::vector<int> values = axis.as_ints(1, most);
-  if (values.empty() || values.size() > kMostValues)
-    axis.refuse("a list of 1 to " + std::to_string(kMostValues) + " values");
-  refuse_repeats(axis, values.size(), std::set<int>(values.begin(), values.end()).size());
   return values;
 }
 
@@ -102,7 +91,7 @@ SearchSpace fixed_space(const Layout& l) {
 
 void read_sizes(Object& o, const Job& job, int gpus, SearchSpace& s) {
   const auto axis = [&](const char* key, std::vector<int>& values, int most, auto all) {
-    if (const auto v = o.find(key)) values = is_all(*v) ? all() : read_ints(*v, most);
+    if (const auto v = o.find(key)) values = is_all(*v) ? all() : read_sizes_of(*v, most);
   };
   axis("tp", s.tp, gpus, [&] { return all_tp(job); });
   axis("cp", s.cp, gpus, [&] { return all_cp(job); });
@@ -135,6 +124,16 @@ void read_choices(Object& o, const Job& job, SearchSpace& s) {
 }
 
 }  // namespace
+
+std::vector<int> read_sizes_of(const Value& axis, int most) {
+  if (axis.is_object()) return range_of(axis, most);
+  if (!axis.is_list()) return {axis.as_int(1, most)};
+  std::vector<int> values = axis.as_ints(1, most);
+  if (values.empty() || values.size() > kMostValues)
+    axis.refuse("a list of 1 to " + std::to_string(kMostValues) + " values");
+  refuse_repeats(axis, values.size(), std::set<int>(values.begin(), values.end()).size());
+  return values;
+}
 
 std::set<std::string> searched_fields(const std::optional<Value>& search) {
   std::set<std::string> fields;

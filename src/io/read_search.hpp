@@ -4,11 +4,15 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "io/reader.hpp"
 #include "shardfit/spec/scenario.hpp"
 
 namespace shardfit::io {
+
+/// Sizes of an axis: one value, a list of distinct ones, or a range (see `read_search`); from 1 to `most`.
+std::vector<int> read_sizes_of(const Value& axis, int most);
 
 /// The layout fields that a scenario's search block speaks about; they may not stand in `layout` as well.
 std::set<std::string> searched_fields(const std::optional<Value>& search);

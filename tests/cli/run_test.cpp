@@ -170,7 +170,8 @@ TEST_CASE("each command has each format") {
       CAPTURE(command.front());
       CAPTURE(format);
       CHECK(ran.code == 0);
-      CHECK(ran.err.empty());
+      // A sweep tells the size of its space before it starts.
+      CHECK(ran.err.empty() == (command.front() != "sweep"));
       CHECK_FALSE(ran.out.empty());
       CHECK(ran.out.find('\033') == std::string::npos);
       if (std::string(format) == "json") CHECK(json::accept(ran.out));

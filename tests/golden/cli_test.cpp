@@ -28,6 +28,7 @@ const std::vector<Case> kCases = {
     {"version", {"--version"}},
     {"help", {"--help"}},
     {"help_sweep", {"sweep", "--help"}},
+    {"help_merge", {"merge", "--help"}},
     {"help_compare", {"compare", "--help"}},
     {"help_estimate", {"estimate", "--help"}},
     {"help_check", {"check", "--help"}},
