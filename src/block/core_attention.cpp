@@ -131,6 +131,8 @@ void add_kernels(Op& op, const CoreAttention& core, const Shapes& s) {
   kernel.math = s.precision == Precision::fp32 ? Math::fp32 : Math::bf16;
   kernel.flops = core.flops;
   kernel.head_dim = core.head_dim;
+  kernel.groups = core.heads * double(s.micro_batch);
+  kernel.m = double(s.tokens) / double(s.micro_batch);
   kernel.effective_sequence = core.effective_sequence;
   // A step of the ring sees the keys of one rank.
   if (s.cp_comm_type == CpCommType::p2p)

@@ -23,6 +23,7 @@ struct Flags {
   std::vector<std::string> files, where;
   bool shared = false, quick = false;
   std::string save;                        ///< overlay of a site, or coefficients
+  std::string kernels;                     ///< folder of kernel tables
   OutputFlags output;
 };
 
@@ -89,6 +90,18 @@ int run_calibrate(const Flags& flags, Context& context) {
   return kDone;
 }
 
+/// Kernel curves of all clusters against a folder of measured points. Fails where a curve misses its limits.
+int run_kernels(const Flags& flags, Context& context) {
+  if (!flags.files.empty() || flags.shared || !flags.save.empty())
+    throw InputError("", "--kernels", "runs or another fit beside it", "--kernels FOLDER alone");
+  Output output(flags.output);
+  const calibrate::KernelPoints points = calibrate::load_kernel_points(flags.kernels);
+  std::vector<HardwareSpec> systems;
+  for (const std::string& name : io::list_hardware()) systems.push_back(io::load_hardware(name));
+  output.write(kernels_document(calibrate::fit_kernels(points, systems)), context);
+  return kDone;
+}
+
 }  // namespace
 
 void add_calibrate(CLI::App& app, Action& action) {
@@ -96,14 +109,21 @@ void add_calibrate(CLI::App& app, Action& action) {
   CLI::App* command = app.add_subcommand("calibrate", "Fit step times to measured runs: your site's, or the shared coefficients");
   command->footer(examples(
       "shardfit calibrate my-runs.json --save my-cluster.json\n"
-      "shardfit calibrate tests/measured/throughput.json --where tuned --shared --save hardware/step-time.json"));
-  command->add_option("files", flags->files, "JSON files of measured runs; one run is enough for a site")->required()->type_name("FILE");
+      "shardfit calibrate tests/measured/throughput.json --where tuned --shared --save hardware/step-time.json\n"
+      "shardfit calibrate --kernels kernel-tables                 (curves of hardware/*.json against measured kernels)"));
+  command->add_option("files", flags->files, "JSON files of measured runs; one run is enough for a site")->type_name("FILE");
   command->add_option("--where", flags->where, "Only runs that meet a condition: tuned, key=value, key>number")->type_name("CONDITION");
   command->add_flag("--shared", flags->shared, "Refit the coefficients that all models share, and the GPUs' sustained factors");
   command->add_flag("--quick", flags->quick, "With --shared: no held-out quarter, nothing left out");
   command->add_option("--save", flags->save, "Write the site's hardware overlay (with --shared: the coefficients) to FILE")->type_name("FILE");
+  command->add_option("--kernels", flags->kernels,
+                      "Hold kernel curves against measured kernels and refit them: gemm.csv, grouped_gemm_train.csv, "
+                      "attention_prefill.csv, mla_prefill.csv of FOLDER")->type_name("FOLDER");
   add_output_flags(*command, flags->output);
-  command->callback([flags, &action] { action = [flags](Context& context) { return run_calibrate(*flags, context); }; });
+  command->callback([flags, command, &action] {
+    if (flags->files.empty() && flags->kernels.empty()) throw CLI::RequiredError(command->get_name() + ": FILE or --kernels");
+    action = [flags](Context& context) { return flags->kernels.empty() ? run_calibrate(*flags, context) : run_kernels(*flags, context); };
+  });
 }
 
 }  // namespace shardfit::cli

@@ -112,4 +112,33 @@ Document shared_document(const calibrate::SharedFit& fit, const std::vector<std:
   return document;
 }
 
+Document kernels_document(const std::vector<calibrate::KernelFit>& fits) {
+  Table errors{.columns = with_stats(with_stats({{"family", "family"}, {"system", "system"}, {"kind", "kind"},
+                                                 {"points", "points", ColumnKind::count}}, "shipped"), "refitted")};
+  errors.columns.push_back({"within_limits", "within limits", ColumnKind::flag});
+  Table curves{.columns = {{"family", "family"}, {"system", "system"}, {"kind", "kind"}, {"value", "value"},
+                           {"shipped", "shipped", ColumnKind::number, 2}, {"refitted", "refitted", ColumnKind::number, 2}}};
+  std::size_t within = 0;
+  for (const calibrate::KernelFit& fit : fits) {
+    Row row{{text_cell(fit.family), text_cell(fit.system), text_cell(fit.kind), count_cell(fit.shipped.rows)}};
+    add_stats(row, fit.shipped);
+    add_stats(row, fit.refitted);
+    const bool ok = calibrate::within_limits(fit.shipped);
+    within += ok;
+    row.cells.emplace_back(ok);
+    errors.rows.push_back(std::move(row));
+    for (const calibrate::CurveValue& v : fit.values)
+      curves.rows.push_back({{text_cell(fit.family), text_cell(fit.system), text_cell(fit.kind), text_cell(v.name), v.shipped, v.refitted}});
+  }
+  Document document;
+  document.view = "calibrate";
+  document.title = "Kernel curves against measured points";
+  document.sections.push_back({"kernels", "Errors of predicted kernel time", std::move(errors),
+                               {"limits: median within 8 %, 90 % within 20 %. Burst timings, forward; no sustained factor.",
+                                "grouped_gemm: as shipped only; its points are of a power-capped board"}});
+  document.sections.push_back({"curves", "Curves", std::move(curves), {}});
+  document.summary = fmt::format("{} of {} curves are within their limits as shipped.", within, fits.size());
+  return document;
+}
+
 }  // namespace shardfit::cli

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "calibrate/kernel_fit.hpp"
 #include "calibrate/shared_fit.hpp"
 #include "calibrate/site_fit.hpp"
 #include "shardfit/report/document.hpp"
@@ -16,5 +17,8 @@ Document site_document(const calibrate::SiteFit& fit, const std::vector<std::str
 /// Every coefficient with its error and range; errors before and after, by model, system, precision and release, held out
 /// and left out.
 Document shared_document(const calibrate::SharedFit& fit, const std::vector<std::string>& left_out);
+
+/// Each kernel curve against its points, as shipped and refitted, and the refitted numbers.
+Document kernels_document(const std::vector<calibrate::KernelFit>& fits);
 
 }  // namespace shardfit::cli

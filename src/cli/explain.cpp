@@ -5,6 +5,7 @@
 #include "cli/help.hpp"
 #include "cli/neighbours.hpp"
 #include "cli/one_layout.hpp"
+#include "report/summary.hpp"
 
 namespace shardfit::cli {
 namespace {
@@ -26,7 +27,16 @@ int run_explain(const Flags& flags, Context& context) {
   const Estimate estimate = estimator.evaluate(one.layout);
   std::vector<Change> savings;
   if (flags.parts.memory) savings = largest_memory_savings(one.scenario, estimator, estimate);
-  output.write(explain_document(one.scenario, estimate, flags.parts, savings), context);
+  // Only a reader of times asks what would change them.
+  const bool all = !flags.parts.memory && !flags.parts.traffic && !flags.parts.modules;
+  std::optional<Change> change;
+  if (flags.parts.time || all) change = best_single_change(one.scenario, estimator, estimate);
+  Document document = explain_document(one.scenario, estimate, flags.parts, savings);
+  if (change) {
+    document.sections.push_back(report::change_section(estimate, *change));
+    document.summary = report::estimate_summary(estimate, change);
+  }
+  output.write(document, context);
   return kDone;
 }
 
@@ -41,7 +51,7 @@ void add_explain(CLI::App& app, Action& action) {
       "shardfit explain scenarios/llama-3-70b-gb200.json --tp 2 --pp 4 --section tensors --format csv"));
   add_one_layout_flags(*command, flags->one);
   command->add_flag("--memory", flags->parts.memory, "Memory terms, kept tensors, every stage and moment, and what would lower the peak");
-  command->add_flag("--time", flags->parts.time, "Time terms and stages");
+  command->add_flag("--time", flags->parts.time, "Time terms and stages, the bottleneck, and the single change most worth trying");
   command->add_flag("--traffic", flags->parts.traffic, "Collectives");
   command->add_flag("--modules", flags->parts.modules, "Parts of the model");
   command->callback([flags, &action] { action = [flags](Context& context) { return run_explain(*flags, context); }; });

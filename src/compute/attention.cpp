@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Computes: sustained time of core attention, forward or backward.
-// Formula:  12 us + FLOP/R (1 + s0/s), R and s0 by head dimension and GPU; backward kernels at their own rate
+// Formula:  12 us + FLOP/R (1 + s0/s)(1 + tail/waves), R and s0 by head dimension and GPU, waves of heads * sequences * rows
+//           in tiles over the SMs; backward kernels at their own rate
 //           factor and 2.5 times the floor. FLOP are those executed: half for a causal mask, backward 2.5x of
 //           forward.
 // Source:   fitted to aiconfigurator's prefill table (FA3 on Hopper, trtllm-gen on Blackwell; median error 3
 //           to 15 %); R, s0, FP8 speed-up: hardware/*.json; backward factor: hardware/step-time.json.
-// Valid when: enough heads times sequences to fill the SMs (above 16 or so).
-// Ignores:  few heads (a quarter of the rate at 4 heads), sinks, dropout, merges of context-parallel partial
-//           results.
+// Valid when: sequences of 512 and more.
+// Ignores:  sinks, dropout; whole waves of equal tiles without a causal mask.
 // Checked by: tests/compute/attention_test.cpp.
 #include <cmath>
 
@@ -42,6 +42,18 @@ const Device::Attention& curve_for(const Device& device, int head_dim) {
   return device.attention[best < 0 ? 0 : best];
 }
 
+/// Wider heads fill an SM with half the rows.
+constexpr int kWidestWholeTile = 192;
+
+/// Time over that of SMs which are busy throughout: a causal triangle's tiles differ in length, so that at the end, for a
+/// part of a wave, SMs run out of them; below one wave there are not enough to begin with.
+double tail_factor(const block::Kernel& kernel, const Device& device) {
+  if (kernel.m <= 0) return 1;
+  const double rows = device.attention_tile_rows * (kernel.head_dim > kWidestWholeTile ? 0.5 : 1);
+  const double waves = kernel.groups * std::ceil(kernel.m / rows) / device.sms;
+  return 1 + device.attention_tail / waves;
+}
+
 }  // namespace
 
 double attention_time(const block::Kernel& kernel, const Device& device) {
@@ -51,7 +63,7 @@ double attention_time(const block::Kernel& kernel, const Device& device) {
   if (kernel.fp8) rate *= device.fp8_attention_speedup;
   if (backward) rate *= device.attention_backward_factor;
   const double sequence = kernel.effective_sequence > 0 ? kernel.effective_sequence : 1;
-  return (backward ? kBackwardFloor : kFloor) + kernel.flops / rate * (1 + curve.seq_half / sequence);
+  return (backward ? kBackwardFloor : kFloor) + kernel.flops / rate * (1 + curve.seq_half / sequence) * tail_factor(kernel, device);
 }
 
 }  // namespace shardfit::compute

@@ -26,6 +26,13 @@ constexpr double kScanReferenceSms = 132;
 /// given.
 constexpr double kTf32OverBf16 = 0.5;
 
+/// How attention is cut into tiles, and what of a wave its causal triangle leaves idle at the end. Rows: FA3 and trtllm-gen.
+/// Tails fitted to aiconfigurator's prefill tables together with the curves (hardware/*.json).
+struct AttentionTiles { double rows, tail; };
+constexpr AttentionTiles attention_tiles(GpuGeneration generation) {
+  return generation == GpuGeneration::blackwell ? AttentionTiles{256, 0.8} : AttentionTiles{128, 0.3};
+}
+
 double sustained(const Job& job, Math kind) {
   const TimeCoefficients& c = job.time;
   const double gpu = job.hardware.gpu.sustained_factor.value;
@@ -77,6 +84,9 @@ Device make_device(const Job& job) {
     if (d.attention_curves == int(std::size(d.attention))) break;
     d.attention[d.attention_curves++] = {curve.head_dim, curve.rate_tflops * kTera, curve.seq_half};
   }
+  const AttentionTiles tiles = attention_tiles(gpu.generation);
+  d.attention_tile_rows = tiles.rows;
+  d.attention_tail = tiles.tail;
   const Coefficient memory =
       gpu.generation == GpuGeneration::blackwell ? Coefficient::memory_blackwell : Coefficient::memory_hopper;
   d.memory_bandwidth = d.hbm * c[memory];

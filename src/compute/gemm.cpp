@@ -30,10 +30,10 @@ constexpr double kMemoryFraction = 0.85;
 /// Under a power cap a larger bf16 GEMM runs faster: operands are read from farther away less often for the same work.
 /// Sustained bf16 runs of ai-dynamo/aiconfigurator on GB200 give 1261, 1358, 1411 and 1452 TFLOP/s around 128, 512, 2048 and
 /// 8192 GFLOP (B200: 1234 to 1358), where burst timings give one rate. Other types do not show it. Fitted, exponent 0.03.
-double power_capped_factor(Math kind, double flops) {
+double power_capped_factor(Math kind, double flops, double exponent) {
   if (kind != Math::bf16) return 1;
-  constexpr double kReference = 512e9, kSmallest = 64e9, kLargest = 8192e9, kExponent = 0.03;
-  return std::pow(std::clamp(flops, kSmallest, kLargest) / kReference, kExponent);
+  constexpr double kReference = 512e9, kSmallest = 64e9, kLargest = 8192e9;
+  return std::pow(std::clamp(flops, kSmallest, kLargest) / kReference, exponent);
 }
 
 /// SM time over useful work, less 1: partly filled tiles and a last wave that leaves SMs idle. 0 at best.
@@ -54,7 +54,7 @@ double gemm_time(const block::Kernel& kernel, const Device& device) {
   const GemmCurve& curve = device.gemm[kernel.math];
   const double m = std::max(kernel.m, 1.0), n = std::max(kernel.n, 1.0), k = std::max(kernel.k, 1.0);
   const double rate = curve.rate_tflops * kTera * device.gemm_factor[kernel.math] *
-                      power_capped_factor(kernel.math, 2 * m * n * k);
+                      power_capped_factor(kernel.math, 2 * m * n * k, device.power_exponent);
   const double compute =
       2 * m * n * k / rate * (1 + curve.wave * wave_excess(m, n, device.sms)) * (1 + curve.k_half / k);
   const double bytes =

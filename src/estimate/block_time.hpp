@@ -32,6 +32,7 @@ struct PassTime {
   double gemm = 0, experts = 0, attention = 0, scan = 0, memory = 0, quantize = 0, gaps = 0;
   double tp = 0, ep = 0, cp = 0;   ///< exposed traffic (ep: before expert overlap hides its part)
   double ep_hideable = 0;          ///< of ep, what the compute of a combined 1F1B pair is long enough to hide
+  double ep_slowing = 0;           ///< the same, weighted by the SMs that the dispatcher takes from that compute
   double hidden = 0;               ///< traffic behind compute, busy seconds
   double sync = 0;                 ///< device idle while the host reads row counts
   double host = 0;                 ///< CPU time beside all that
@@ -43,11 +44,11 @@ struct PassTime {
   /// slows the compute by `slowdown` seconds.
   double device(double ep_hidden, double slowdown) const {
     return gemm + experts + attention + scan + memory + quantize + gaps + tp + exposed_ep(ep_hidden) + cp + sync + serial +
-           (hidden + ep_hideable * ep_hidden) * slowdown;
+           (hidden + ep_slowing * ep_hidden) * slowdown;
   }
   double exposed_ep(double ep_hidden) const { return ep - ep_hideable * ep_hidden; }
   PassLoad load(double slowdown) const {
-    return {.device = device(0, slowdown), .hiding = ep_hideable * (slowdown - 1), .gemm = gemm, .host = host, .sync = sync};
+    return {.device = device(0, slowdown), .hiding = ep_slowing * slowdown - ep_hideable, .gemm = gemm, .host = host, .sync = sync};
   }
 };
 

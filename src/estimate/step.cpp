@@ -27,7 +27,32 @@ void add_pass(TimeLedger& ledger, const PassTime& t, double n, double ep_hidden,
   ledger.add(TimeTerm::expert_parallel, Seconds(t.exposed_ep(ep_hidden) * n));
   ledger.add(TimeTerm::context_parallel, Seconds(t.cp * n));
   ledger.add(TimeTerm::dispatcher_sync, Seconds((t.sync + t.serial) * n));
-  ledger.add(TimeTerm::overlap_slowdown, Seconds((t.hidden + t.ep_hideable * ep_hidden) * slowdown * n));
+  ledger.add(TimeTerm::overlap_slowdown, Seconds((t.hidden + t.ep_slowing * ep_hidden) * slowdown * n));
+}
+
+/// Muon's orthogonalisation of a stage's matrices: whole ones (those split over TP are gathered, and every TP rank repeats the
+/// work), shared out over the data-parallel ranks where the optimizer is split by layers, but never less than the longest
+/// one. Source: Megatron-LM core/optimizer, muon_tp_mode "duplicated".
+double muon_seconds(const Problem& problem, const Evaluation& e, const Layout& layout, const GridSizes& grid, int stage) {
+  if (problem.job.training.optimizer.kind != OptimizerKind::muon) return 0;
+  const bool shared_out = layout.sharding == Sharding::layerwise;
+  const double dense_ranks = shared_out ? std::max(1, grid.dp * layout.cp) : 1;
+  const double expert_ranks = shared_out ? (experts_apart(layout) ? std::max(1, grid.edp) : dense_ranks) : 1;
+  double dense = 0, expert = 0, longest = 0;
+  for_each_part(problem, e.parts, e.plan, stage, [&](const Part& part, int copies) {
+    for (const block::Op& op : part.ops)
+      for (const block::Weight& w : op.weights) {
+        if (!w.trainable || w.embedding || w.cols <= 1 || w.rows <= 1 || w.count <= 0) continue;
+        // Whether rows or columns are split is not told: the dearer, squarer of the two.
+        const int ways = w.split == block::Split::replicated ? 1 : w.expert ? layout.etp : layout.tp;
+        const double rows = double(w.rows), cols = double(w.cols);
+        const double one = std::max(compute::newton_schulz_time(rows * ways, cols, 1, problem.device),
+                                    compute::newton_schulz_time(rows, cols * ways, 1, problem.device));
+        (w.expert ? expert : dense) += one * double(w.count) * copies;
+        longest = std::max(longest, one);
+      }
+  });
+  return std::max(longest, dense / dense_ranks + expert / expert_ranks);
 }
 
 double optimizer_seconds(const Problem& problem, const Evaluation& e, const Layout& layout, const GridSizes& grid, int stage) {
@@ -46,7 +71,8 @@ double optimizer_seconds(const Problem& problem, const Evaluation& e, const Layo
   load.parameter_elements = layout.sharding == Sharding::full ? load.shard_elements : dense + expert;
   load.offload_fraction = layout.offload.optimizer_fraction;
   load.host_link = problem.job.hardware.node.host_link_gb_per_s.value * kGB;
-  return compute::optimizer_step_time(load, problem.job.training.optimizer, problem.job.training.precision, problem.device);
+  return compute::optimizer_step_time(load, problem.job.training.optimizer, problem.job.training.precision, problem.device) +
+         muon_seconds(problem, e, layout, grid, stage);
 }
 
 }  // namespace

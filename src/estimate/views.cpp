@@ -169,12 +169,8 @@ void set_remarks(const Problem& problem, const Layout& layout, Estimate& out) {
   if (job.stack.moe_shared_expert_overlap)
     out.unmodelled.push_back("shared-expert overlap: counted as running in line");
   if (job.stack.nccl_user_buffers) out.unmodelled.push_back("NCCL user buffers: no effect on time or memory is modelled");
-  if (job.training.optimizer.kind == OptimizerKind::muon)
-    out.unmodelled.push_back("Muon's orthogonalisation: its matrix work is not in the step time");
   if (problem.vision && job.stack.vision_dp_when_cp && layout.cp > 1)
     out.unmodelled.push_back("vision data parallelism: the gather of visual tokens over context-parallel ranks");
-  if (layout.dispatcher_sms > 0 && problem.has_moe && layout.ep * layout.etp > 1)
-    out.unmodelled.push_back("SMs taken from compute by the dispatcher");
   if (problem.sample.tokens > job.training.sequence_length)
     out.warnings.push_back("samples of " + std::to_string(std::llround(problem.sample.tokens)) + " tokens are longer than rows of " +
                            std::to_string(job.training.sequence_length) + ": counted as cut (training.sequence_length)");

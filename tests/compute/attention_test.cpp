@@ -49,3 +49,13 @@ TEST_CASE("backward runs at its own rate, fp8 at a higher one") {
   fp8.fp8 = true;
   CHECK(micro(fp8) - 12 == doctest::Approx(forward / 1.3));
 }
+
+TEST_CASE("few heads times sequences leave SMs idle: four heads at 4096 fill 64 tiles of 152 SMs") {
+  Kernel few = attention(128, 1e12, 4096), many = few;
+  few.m = many.m = 4096;
+  few.groups = 4;
+  many.groups = 64;
+  const double busy = micro(attention(128, 1e12, 4096)) - 12;   // nothing told of tiles
+  CHECK(micro(few) - 12 == doctest::Approx(busy * (1 + 0.8 * 152 / 64)));
+  CHECK(micro(many) - 12 == doctest::Approx(busy * (1 + 0.8 * 152 / 1024)));
+}

@@ -18,10 +18,13 @@ TimedOp op(block::View view, double forward, double backward, double traffic) {
 }
 
 /// Attention 1 forward and 2 backward, experts 0.5 and 1; each exchange takes `traffic`.
-BlockTime layer(double traffic) {
-  const compute::Device device{};
+BlockTime layer(double traffic, Dispatcher dispatcher = Dispatcher::alltoall, int sms = 0) {
+  compute::Device device{};
+  device.sms = 148;
   TimingRates rates;
   rates.device = &device;
+  rates.network.dispatcher = dispatcher;
+  rates.network.dispatcher_sms = sms;
   return block_time({op(block::View::attention, 1, 2, 0), op(block::View::dispatch, 0, 0, traffic),
                      op(block::View::experts, 0.5, 1, 0), op(block::View::combine, 0, 0, traffic)},
                     Layout{}, rates);
@@ -45,4 +48,14 @@ TEST_CASE("long exchanges hide as far as the compute beside them reaches") {
   const BlockTime t = layer(4);
   CHECK(t.forward.ep_hideable == doctest::Approx(0.75 + 2));
   CHECK(t.backward.ep_hideable == doctest::Approx(0.75 + 1));
+}
+
+TEST_CASE("hidden traffic slows compute the more, the more SMs the dispatcher takes") {
+  const auto time = [](int sms) { return layer(0.25, Dispatcher::hybridep, sms).forward.device(1, 0.2); };
+  CHECK(time(32) == doctest::Approx(layer(0.25).forward.device(1, 0.2)));   // as the fitted runs have it
+  CHECK(time(16) == doctest::Approx(1.5 + 0.1 * 0.5));
+  CHECK(time(108) > time(32));
+  // Sums of stages read the same through a load.
+  const PassTime t = layer(0.25, Dispatcher::hybridep, 16).forward;
+  CHECK(t.load(0.2).device_at(1) == doctest::Approx(t.device(1, 0.2)));
 }

@@ -128,3 +128,17 @@ TEST_CASE("an axis of one costs nothing: no traffic in a group of one, no bubble
     CHECK(row.group != "pp");
   }
 }
+
+TEST_CASE("Muon's matrix work is in the step, and shared out where the optimizer is split by layers") {
+  Scenario s = io::load_scenario(std::string(SHARDFIT_SOURCE_DIR) + "/scenarios/llama-3-70b-gb200.json");
+  const auto optimizer_s = [&s](OptimizerKind kind, Sharding sharding) {
+    Scenario other = s;
+    other.job.training.optimizer.kind = kind;
+    Layout layout = some_layouts(s, 1).at(0);
+    layout.sharding = sharding;
+    return Estimator(other.job).evaluate(layout).time.rows[TimeTerm::optimizer].value;
+  };
+  const double alone = optimizer_s(OptimizerKind::muon, Sharding::none);
+  CHECK(alone > 2 * optimizer_s(OptimizerKind::sgd, Sharding::none));
+  CHECK(optimizer_s(OptimizerKind::muon, Sharding::layerwise) < alone);
+}
