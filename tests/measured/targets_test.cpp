@@ -78,9 +78,9 @@ TEST_CASE("step time of tuned runs") {
   const Scored s = scored("throughput.json", {"tuned"});
   CHECK(s.summary.ok >= 0.97 * s.summary.rows);
   const QuantitySummary& step = quantity(s.summary, "step_time_s");
-  CHECK(step.median_abs_error < 0.036);
-  CHECK(step.p90_abs_error < 0.12);
-  CHECK(std::abs(step.bias) < 0.02);
+  CHECK(step.median_abs_error < 0.034);
+  CHECK(step.p90_abs_error < 0.104);
+  CHECK(std::abs(step.bias) < 0.01);
   CHECK(s.summary.order.right >= 0.96 * s.summary.order.pairs);
 }
 
@@ -129,7 +129,7 @@ TEST_CASE("effects of single changes go the right way") {
   const Scored s = scored("throughput.json");
   const Effects effects = score_effects(io::load_effects(file("effects.json")), s.runs, s.rows);
   CHECK(effects.summary.clean_above_noise > 10);
-  CHECK(effects.summary.sign_right >= 0.8 * effects.summary.clean_above_noise);
+  CHECK(effects.summary.sign_right >= 0.82 * effects.summary.clean_above_noise);
   // What images cost: freezing the tower, a larger micro-batch, no images.
   for (const EffectRow& row : effects.rows)
     if (row.id == "frozen-01" || row.id == "micro_batch-01" || row.id == "vision_data-01" || row.id == "sharding-01") {
