@@ -90,7 +90,7 @@ int run_calibrate(const Flags& flags, Context& context) {
   return kDone;
 }
 
-/// Kernel curves of all clusters against a folder of measured points. Fails where a curve misses its limits.
+/// Kernel curves of all clusters against a folder of measured points; which are within their limits.
 int run_kernels(const Flags& flags, Context& context) {
   if (!flags.files.empty() || flags.shared || !flags.save.empty())
     throw InputError("", "--kernels", "runs or another fit beside it", "--kernels FOLDER alone");
