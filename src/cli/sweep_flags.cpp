@@ -2,6 +2,7 @@
 #include "cli/sweep_flags.hpp"
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 
 #include "cli/job_flags.hpp"
 #include "cli/version.hpp"
@@ -36,9 +37,10 @@ SweepOptions result_options(const SweepFlags& flags) {
 }
 
 KeyedStudy::KeyedStudy(const SweepFlags& flags)
-    : file(io::load_study(flags.scenario, flags.job)), loaded(file, flags.layout, flags.goals) {}
+    : file(io::load_study(flags.scenario, flags.job)), loaded(file, flags.layout, flags.goals),
+      kept(std::max(flags.top, SweepOptions{}.ties)) {}
 
-io::PartialKey KeyedStudy::key() const { return io::partial_key(file, study(), kVersion); }
+io::PartialKey KeyedStudy::key() const { return io::partial_key(file, study(), kVersion, kept); }
 
 ResultFiles::ResultFiles(const SweepFlags& flags) : output_(flags.output) {
   open(pareto_, flags.pareto_csv);

@@ -15,8 +15,8 @@ struct PartialKey {
   std::string data;               ///< fingerprint of models, hardware, stacks and coefficients
 };
 
-/// The key of a study as this program would sweep it.
-PartialKey partial_key(const StudyFile& file, const Study& study, const std::string& program_version);
+/// The key of a study as this program would sweep it, keeping the best `kept` layouts.
+PartialKey partial_key(const StudyFile& file, const Study& study, const std::string& program_version, int kept);
 
 /// A partial sweep as JSON, to the last bit; `all` is left out.
 std::string partial_text(const PartialKey& key, const PartialSweep& part);

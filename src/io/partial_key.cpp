@@ -77,9 +77,10 @@ void add_goals(const Study& study, Fingerprint& print) {
 
 }  // namespace
 
-PartialKey partial_key(const StudyFile& file, const Study& study, const std::string& program_version) {
+PartialKey partial_key(const StudyFile& file, const Study& study, const std::string& program_version, int kept) {
   Fingerprint scenario;
   scenario.add(file.text);
+  scenario.add(fmt::format("{}", kept));
   for (const StudyJob& job : study.jobs()) {
     const Job& j = job.scenario->job;
     scenario.add(fmt::format("{} {} {}", j.hardware.name, j.gpus, name_of(j.training.precision)));

@@ -56,6 +56,9 @@ TEST_CASE("shards merge to the bytes of one sweep, in every format") {
   }
   CHECK(run({"merge", kSmall, folder.file("0"), folder.file("1")}).err.find("no shard 2/3") != std::string::npos);
   CHECK(run({"merge", kSmall, folder.file("0"), folder.file("0"), folder.file("1")}).err.find("shard 0/3 twice") != std::string::npos);
+  // What a part keeps covers 2,000 layouts; a longer list would have holes.
+  CHECK(run({"merge", kSmall, folder.file("2"), folder.file("0"), folder.file("1"), "--top", "1000"}).code == 0);
+  CHECK(run({"merge", kSmall, folder.file("2"), folder.file("0"), folder.file("1"), "--top", "5000"}).code == 2);
   CHECK(run({"merge", kSmall, folder.file("0"), "--tp", "1"}).err.find("other flags") != std::string::npos);
   CHECK(run({"sweep", kSmall, "--resume", folder.file("1")}).err.find("got 1/3, expected 0/1") != std::string::npos);
   CHECK(run({"sweep", kSmall, "--shard", "1/2", "--resume", folder.file("1")}).code == 2);
