@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // Computes: what attention between the projections keeps, runs and sends.
-// Formula: a ring adds up its cp partial results, 8 B an element forward and 6 backward; kept N*(q + kv)*e, result N*ctx*e; fused and flash kernels N*heads*4 B of log-sum-exp; flash at b > 1 and
+// Formula: kept N*(q + kv)*e, result N*ctx*e; fused and flash kernels N*heads*4 B of log-sum-exp; flash at b > 1 and
 //   all-to-all context parallelism one more copy of the result; unfused b*heads*(s/cp)^2*e of probabilities, and with
 //   dropout that much again and a mask byte. Backward executes 2.5 times the forward FLOP.
+//   CP: a ring hands a rank's K and V on cp-1 times, and in backward their gradients too; all-to-all exchanges q, k, v and
+//   the result; a2a+p2p exchanges over the inner group and rings over the outer one. fp8 attention sends 1 B an operand.
+//   A ring adds up its cp partial results, 8 B an element forward and 6 backward.
 // Source: Transformer Engine pytorch/attention/dot_product_attention/{backends,context_parallel}.py; FlashAttention's
 //   backward (5 products where forward has 2); copies read off measured peaks of Megatron-LM's golden runs.
 // Valid when: the mask is causal, rows are whole (packed rows see fewer keys).
-// Ignores: gathers of hierarchical groups (a2a+p2p counts one ring step, two outer
-//   groups: assumed), CP traffic in fp8.
+// Ignores: which sizes hierarchical groups have (two outer groups assumed); scales of fp8.
 // Checked by: tests/block/gqa_test.cpp, tests/block/mla_test.cpp
 #include "block/core_attention.hpp"
 
@@ -32,14 +34,17 @@ constexpr double kScorePassesForward = 4, kScorePassesBackward = 8;
 // Host share of the core in its module (assumed; the modules' sums are the fitted ones), and of its backward.
 constexpr double kUnitsForward = 0.1, kKernelsForward = 3, kUnitsBackward = 0.12, kKernelsBackward = 4;
 
-void send(Work& work, const char* name, CollectiveKind kind, double bytes, double calls, Hides hides) {
+/// One exchange of the context-parallel group, or of a level of it.
+struct Exchange { const char* name; Group group; CollectiveKind kind; Hides hides; };
+
+void send(Work& work, const Exchange& exchange, double bytes, double calls = 1) {
   Traffic t;
-  t.name = name;
-  t.group = Group::cp;
-  t.kind = kind;
+  t.name = exchange.name;
+  t.group = exchange.group;
+  t.kind = exchange.kind;
   t.bytes = bytes;
   t.calls = calls;
-  t.hides = hides;
+  t.hides = exchange.hides;
   work.traffic.push_back(t);
 }
 
@@ -50,33 +55,50 @@ void add_merges(Op& op, const CoreAttention& core, const Shapes& s) {
   add_memory(op.backward, "partial_gradients", kMergeBackward * rows * (core.query + core.key_value), Pass::dgrad);
 }
 
-void add_ring(Op& op, double key_value_bytes, double steps) {
-  send(op.forward, "kv_ring", CollectiveKind::send_recv, key_value_bytes, steps, Hides::attention);
-  send(op.backward, "kv_ring", CollectiveKind::send_recv, key_value_bytes, steps, Hides::attention);
-  send(op.backward, "kv_gradient_ring", CollectiveKind::send_recv, key_value_bytes, steps, Hides::attention);
+/// Bytes of a rank's tensors as they are sent. Attention in fp8 sends its fp8 operands; results and gradients stay wide.
+struct CpBytes { double key_value, key_value_gradient, query_key_value, context; };
+
+void add_ring(Op& op, const CpBytes& bytes, Group group, int members) {
+  const double steps = members - 1;
+  const Exchange keys{"kv_ring", group, CollectiveKind::send_recv, Hides::attention};
+  const Exchange gradients{"kv_gradient_ring", group, CollectiveKind::send_recv, Hides::attention};
+  send(op.forward, keys, bytes.key_value, steps);
+  send(op.backward, keys, bytes.key_value, steps);
+  send(op.backward, gradients, bytes.key_value_gradient, steps);
 }
 
-void add_exchange(Op& op, double qkv_bytes, double context_bytes) {
+void add_exchange(Op& op, const CpBytes& bytes, Group group) {
   for (Work* work : {&op.forward, &op.backward}) {
-    send(*work, "qkv_exchange", CollectiveKind::all_to_all, qkv_bytes, 1, Hides::nothing);
-    send(*work, "context_exchange", CollectiveKind::all_to_all, context_bytes, 1, Hides::nothing);
+    send(*work, {"qkv_exchange", group, CollectiveKind::all_to_all, Hides::nothing}, bytes.query_key_value);
+    send(*work, {"context_exchange", group, CollectiveKind::all_to_all, Hides::nothing}, bytes.context);
   }
+}
+
+void add_gather(Op& op, const CpBytes& bytes, const Shapes& s) {
+  const Exchange keys{"kv_gather", Group::cp, CollectiveKind::all_gather, Hides::nothing};
+  send(op.forward, keys, bytes.key_value * s.cp);
+  send(op.backward, keys, bytes.key_value * s.cp);
+  send(op.backward, {"kv_gradient", Group::cp, CollectiveKind::reduce_scatter, Hides::nothing},
+       bytes.key_value_gradient * s.cp);
 }
 
 void add_context_parallel(Op& op, const CoreAttention& core, const Shapes& s) {
   if (s.cp == 1) return;
-  const double n = double(s.tokens), kv = n * core.key_value * s.e;
-  const double qkv = kv + n * core.query * s.e, context = n * core.context * s.e;
+  const double n = double(s.tokens), operand = s.fp8_attention ? 1 : s.e;
+  const CpBytes bytes{.key_value = n * core.key_value * operand,
+                      .key_value_gradient = n * core.key_value * s.e,
+                      .query_key_value = n * (core.key_value + core.query) * operand,
+                      .context = n * core.context * s.e};
+  const int ring = hierarchical_cp_ring(s.cp);
   switch (s.cp_comm_type) {
-    case CpCommType::a2a: add_exchange(op, qkv, context); return;
-    case CpCommType::a2a_p2p: add_exchange(op, qkv, context); add_ring(op, kv, 1); return;
-    case CpCommType::all_gather:
-      send(op.forward, "kv_gather", CollectiveKind::all_gather, kv * s.cp, 1, Hides::nothing);
-      send(op.backward, "kv_gather", CollectiveKind::all_gather, kv * s.cp, 1, Hides::nothing);
-      send(op.backward, "kv_gradient", CollectiveKind::reduce_scatter, kv * s.cp, 1, Hides::nothing);
+    case CpCommType::a2a: add_exchange(op, bytes, Group::cp); return;
+    case CpCommType::a2a_p2p:
+      add_exchange(op, bytes, Group::cp_a2a);
+      add_ring(op, bytes, Group::cp_p2p, ring);
       return;
+    case CpCommType::all_gather: add_gather(op, bytes, s); return;
     default:
-      add_ring(op, kv, s.cp - 1);
+      add_ring(op, bytes, Group::cp, s.cp);
       add_merges(op, core, s);
       return;
   }

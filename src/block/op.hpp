@@ -84,8 +84,9 @@ struct Kernel {
   bool fp4_cast = false;                   ///< quantize: nvfp4 (Hadamard, stochastic rounding)
 };
 
-/// Process groups, by Megatron's names. tp_ep is the dispatcher's group (etp x ep consecutive ranks).
-enum class Group { tp, cp, dp_cp, ep, etp, tp_ep, edp, pp, embedding, world, count };
+/// Process groups, by Megatron's names. tp_ep is the dispatcher's group (etp x ep consecutive ranks); cp_a2a and cp_p2p are
+/// the inner and the outer level of hierarchical context parallelism.
+enum class Group { tp, cp, cp_a2a, cp_p2p, dp_cp, ep, etp, tp_ep, edp, pp, embedding, world, count };
 enum class CollectiveKind { all_reduce, all_gather, reduce_scatter, all_to_all, send_recv, broadcast, dispatch, combine, count };
 
 /// What a collective can run behind.
@@ -154,7 +155,7 @@ inline constexpr std::array<std::string_view, kCount<block::ParamGroup>> kNames<
     "vision_tower", "vision_merger", "deepstack_mergers", "lora"};
 template <>
 inline constexpr std::array<std::string_view, kCount<block::Group>> kNames<block::Group> = {
-    "tp", "cp", "dp_cp", "ep", "etp", "tp_ep", "edp", "pp", "embedding", "world"};
+    "tp", "cp", "cp_a2a", "cp_p2p", "dp_cp", "ep", "etp", "tp_ep", "edp", "pp", "embedding", "world"};
 template <>
 inline constexpr std::array<std::string_view, kCount<block::CollectiveKind>> kNames<block::CollectiveKind> = {
     "all_reduce", "all_gather", "reduce_scatter", "all_to_all", "send_recv", "broadcast", "dispatch", "combine"};

@@ -57,6 +57,8 @@ HardwareSpec with_factors(const HardwareSpec& hardware, const SiteFactors& f, co
   scale(site.fabric.nvlink_gb_per_s, f[SiteFactor::link_efficiency], source);
   scale(site.fabric.nic_gb_per_s, f[SiteFactor::link_efficiency], source);
   scale(site.fabric.nic_alltoall_gb_per_s, f[SiteFactor::link_efficiency], source);
+  if (site.fabric.nic_dispatch_gb_per_s.value > 0)
+    scale(site.fabric.nic_dispatch_gb_per_s, f[SiteFactor::link_efficiency], source);
   scale(site.node.host_speed, f[SiteFactor::host_speed], source);
   return site;
 }
@@ -92,11 +94,15 @@ SiteFit fit_site(const std::vector<TimedRun>& runs, const std::string& source) {
 }
 
 std::vector<std::pair<std::string, Figure>> site_figures(const HardwareSpec& h) {
-  return {{"/gpu/sustained_factor", h.gpu.sustained_factor},
-          {"/fabric/nvlink_gb_per_s", h.fabric.nvlink_gb_per_s},
-          {"/fabric/nic_gb_per_s", h.fabric.nic_gb_per_s},
-          {"/fabric/nic_alltoall_gb_per_s", h.fabric.nic_alltoall_gb_per_s},
-          {"/node/host_speed", h.node.host_speed}};
+  std::vector<std::pair<std::string, Figure>> figures = {
+      {"/gpu/sustained_factor", h.gpu.sustained_factor},
+      {"/fabric/nvlink_gb_per_s", h.fabric.nvlink_gb_per_s},
+      {"/fabric/nic_gb_per_s", h.fabric.nic_gb_per_s},
+      {"/fabric/nic_alltoall_gb_per_s", h.fabric.nic_alltoall_gb_per_s},
+      {"/node/host_speed", h.node.host_speed}};
+  if (h.fabric.nic_dispatch_gb_per_s.value > 0)
+    figures.emplace_back("/fabric/nic_dispatch_gb_per_s", h.fabric.nic_dispatch_gb_per_s);
+  return figures;
 }
 
 }  // namespace shardfit::calibrate

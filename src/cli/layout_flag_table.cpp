@@ -58,7 +58,7 @@ using CL = const Layout&;
 using Word = const std::string&;
 using S = SearchSpace;
 
-constexpr std::array<LayoutFlag, 26> kFlags = {{
+constexpr std::array<LayoutFlag, 27> kFlags = {{
     axis_flag<&S::tp>("--tp", "N", "tensor-parallel size", [](L l, Word w) { l.tp = whole_number("--tp", w); },
                       [](CL l) { return l.tp; }),
     axis_flag<&S::cp>("--cp", "N", "context-parallel size", [](L l, Word w) { l.cp = whole_number("--cp", w); },
@@ -103,6 +103,8 @@ constexpr std::array<LayoutFlag, 26> kFlags = {{
                                 [](CL l) { return l.cp_comm_type; }),
     plain_flag("--sequence-parallel", "BOOL", "sequence parallelism",
                [](L l, Word w) { l.sequence_parallel = truth("--sequence-parallel", w); }),
+    plain_flag("--tp-pp-dp-mapping", "BOOL", "ranks in the order tp-cp-ep-pp-dp (Megatron's use_tp_pp_dp_mapping)",
+               [](L l, Word w) { l.use_tp_pp_dp_mapping = truth("--tp-pp-dp-mapping", w); }),
     plain_flag("--microbatch-group-size", "N", "micro-batches that walk through the chunks together (vpp)",
                [](L l, Word w) { l.microbatch_group_size = whole_number("--microbatch-group-size", w, 0); }),
     plain_flag("--dispatcher-sms", "N", "SMs of the expert dispatcher (0: its default)",

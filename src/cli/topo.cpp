@@ -16,7 +16,8 @@ namespace {
 
 struct Flags {
   std::string what;
-  int gpus = 0;
+  int gpus = 0, per_domain = 0, spare_nodes = -1;   ///< as the hardware file says
+  double oversubscription = 0;
   LayoutChoice choice;
   OutputFlags output;
 };
@@ -45,6 +46,20 @@ std::optional<PlacedGroups> groups_of(const Scenario& scenario, const LayoutChoi
   return groups;
 }
 
+void change_fabric(const Flags& flags, HardwareSpec& hardware) {
+  FabricSpec& fabric = hardware.fabric;
+  const auto at_most = [](const char* flag, int got, int most, const char* of) {
+    if (got > most)
+      throw InputError("", flag, std::to_string(got), "at most " + std::to_string(most) + ", " + of);
+  };
+  at_most("--per-domain", flags.per_domain, fabric.nvlink_domain_gpus, "the GPUs of an NVLink domain");
+  at_most("--spare-nodes", flags.spare_nodes, fabric.nodes_per_leaf_group - 1, "one node less than a scalable unit has");
+  if (flags.per_domain > 0) fabric.placed_per_domain = flags.per_domain;
+  if (flags.spare_nodes >= 0) fabric.spare_nodes_per_leaf_group = flags.spare_nodes;
+  if (flags.oversubscription > 0)
+    fabric.oversubscription = {flags.oversubscription, FigureKind::assumed, "--oversubscription"};
+}
+
 int run_topo(const Flags& flags, Context& context) {
   Output output(flags.output);
   HardwareSpec hardware;
@@ -61,6 +76,7 @@ int run_topo(const Flags& flags, Context& context) {
     if (gpus == 0) gpus = scenario.job.gpus;
     groups = groups_of(scenario, flags.choice, gpus);
   }
+  change_fabric(flags, hardware);
   const topology::Cluster cluster(hardware, gpus);
   if (flags.output.format == "dot") {
     std::ostringstream text;
@@ -80,6 +96,7 @@ void add_topo(CLI::App& app, Action& action) {
   command->footer(examples(
       "shardfit topo gb200-nvl72 --gpus 128\n"
       "shardfit topo scenarios/qwen3-vl-235b-gb200.json --tp 2 --pp 4 --ep 8\n"
+      "shardfit topo b200-hgx --gpus 1024 --oversubscription 2 --spare-nodes 1\n"
       "shardfit topo b200-hgx --gpus 16 --format dot | dot -Tsvg > cluster.svg"));
   command->add_option("what", flags->what, "Scenario file, hardware file (hardware/NAME.json) or hardware name")
       ->required()
@@ -87,6 +104,12 @@ void add_topo(CLI::App& app, Action& action) {
   command->add_option("--gpus", flags->gpus, "GPUs (default: the scenario's, or one NVLink domain)")
       ->check(CLI::Range(1, 1 << 20))
       ->type_name("N");
+  command->add_option("--per-domain", flags->per_domain, "GPUs used of each NVLink domain (64 of 72)")
+      ->check(CLI::PositiveNumber)->type_name("N");
+  command->add_option("--spare-nodes", flags->spare_nodes, "Nodes of each scalable unit without ranks")
+      ->check(CLI::NonNegativeNumber)->type_name("N");
+  command->add_option("--oversubscription", flags->oversubscription, "Downlinks over uplinks of a leaf switch")
+      ->check(CLI::PositiveNumber)->type_name("X");
   add_output_flags(*command, flags->output, {"dot"});
   add_layout_flags(*command, flags->choice, true);
   command->callback([flags, &action] { action = [flags](Context& context) { return run_topo(*flags, context); }; });

@@ -5,6 +5,7 @@
 #include "cli/help.hpp"
 #include "cli/output.hpp"
 #include "io/load.hpp"
+#include "report/points_view.hpp"
 #include "report/validation_view.hpp"
 #include "shardfit/base/error.hpp"
 #include "validation/filter.hpp"
@@ -13,7 +14,7 @@ namespace shardfit::cli {
 namespace {
 
 struct Flags {
-  std::vector<std::string> files, where;
+  std::vector<std::string> files, points, where;
   std::string effects;
   double min_supported = 0, max_median = 0, max_p90 = 0;   ///< 0: not asked for
   OutputFlags output;
@@ -46,7 +47,39 @@ std::vector<std::string> broken_limits(const Flags& flags, const validation::Sum
   return broken;
 }
 
+std::vector<std::string> broken_limits(const Flags& flags, const validation::PointScores& scores) {
+  validation::Summary s;
+  for (const validation::PointSummary& p : summarize_points(scores, &validation::PointScore::family))
+    s.quantities.push_back(p.errors);
+  s.ok = int(scores.scores.size());
+  s.rows = s.ok;
+  for (const auto& [reason, n] : scores.left_out) s.rows += n;
+  return broken_limits(flags, s);
+}
+
+int finish(const std::vector<std::string>& broken, Context& context) {
+  for (const std::string& text : broken) context.err << "shardfit: limit broken: " << text << '\n';
+  return broken.empty() ? kDone : kDoesNotFit;
+}
+
+int run_points(const Flags& flags, Context& context) {
+  if (!flags.files.empty() || !flags.where.empty() || !flags.effects.empty())
+    throw InputError("", "--points", "runs, --where or --effects beside it", "tables of points alone",
+                     "validate runs and points in two calls");
+  Output output(flags.output);
+  const validation::PointContext with = io::load_point_context();
+  validation::PointScores scores;
+  for (const std::string& file : flags.points) score_points(io::load_points(file), with, scores);
+  if (flags.output.format == "markdown") output.write_text(points_markdown(scores), context);
+  else if (format_of(flags.output) == Format::csv) output.write(points_rows_document(scores), context);
+  else output.write(points_document(scores), context);
+  return finish(broken_limits(flags, scores), context);
+}
+
 int run_validate(const Flags& flags, Context& context) {
+  if (!flags.points.empty()) return run_points(flags, context);
+  if (flags.files.empty())
+    throw InputError("", "FILE", "no file", "JSON files of measured runs, or --points with tables of measured kernels");
   Output output(flags.output);
   ValidationResult result;
   result.runs = selected_runs(flags);
@@ -63,21 +96,23 @@ int run_validate(const Flags& flags, Context& context) {
   else if (format_of(flags.output) == Format::json) output.write_text(validation_json(result), context);
   else if (format_of(flags.output) == Format::csv) output.write(validation_rows_document(result), context);
   else output.write(validation_document(result), context);
-  for (const std::string& text : broken) context.err << "shardfit: limit broken: " << text << '\n';
-  return broken.empty() ? kDone : kDoesNotFit;
+  return finish(broken, context);
 }
 
 }  // namespace
 
 void add_validate(CLI::App& app, Action& action) {
   auto flags = std::make_shared<Flags>();
-  CLI::App* command = app.add_subcommand("validate", "Hold predictions against measured runs");
+  CLI::App* command = app.add_subcommand("validate", "Hold predictions against measured runs or kernels");
   command->footer(examples(
       "shardfit validate tests/measured/memory.json\n"
       "shardfit validate tests/measured/throughput.json --where tuned --where hardware=gb200-nvl72\n"
-      "shardfit validate tests/measured/memory.json --where 'static>4GiB' --max-median 0.01 --format json"));
-  command->add_option("files", flags->files, "JSON files of measured runs")->required()->type_name("FILE");
+      "shardfit validate tests/measured/memory.json --where 'static>4GiB' --max-median 0.01 --format json\n"
+      "shardfit validate --points tests/measured/points/nccl.csv"));
+  command->add_option("files", flags->files, "JSON files of measured runs")->type_name("FILE");
   command->add_option("--where", flags->where, "Only runs that meet a condition: tuned, key=value, key>number")->type_name("CONDITION");
+  command->add_option("--points", flags->points, "Tables (.csv) of measured collectives or expert dispatch in place of runs")
+      ->type_name("FILE");
   command->add_option("--effects", flags->effects, "Score pairs of runs that differ by one change")->type_name("FILE");
   command->add_option("--min-supported", flags->min_supported, "Fail (exit 1) below this share of rows with a prediction");
   command->add_option("--max-median", flags->max_median, "Fail above this median error of any quantity (0.05 is 5 %)");

@@ -21,9 +21,11 @@ bool moves_expert_tokens(const block::Traffic& t) {
   return t.kind == CollectiveKind::dispatch || t.kind == CollectiveKind::combine;
 }
 
+bool is_pairwise(const block::Traffic& t) { return t.kind == CollectiveKind::all_to_all || moves_expert_tokens(t); }
+
 double network_rate(const block::Traffic& t, const GroupLinks& links) {
-  const bool pairwise = t.kind == CollectiveKind::all_to_all || moves_expert_tokens(t);
-  return (pairwise ? links.network_alltoall : links.network).value;
+  if (moves_expert_tokens(t)) return links.dispatch_rate().value;
+  return (is_pairwise(t) ? links.network_alltoall : links.network).value;
 }
 
 double time_once(const block::Traffic& t, const GroupLinks& links, const Network& network) {
@@ -41,7 +43,8 @@ Bound bound_of(const block::Traffic& traffic, const GroupLinks& links, const Net
   const double sms = moves_expert_tokens(traffic) ? kUs * copy_time_us(traffic, links, network) : 0;
   if (std::max({nvlink, nic, sms}) < time / 2) return Bound::latency;
   if (sms >= nvlink && sms >= nic) return Bound::sms;
-  return nic > nvlink ? Bound::network : Bound::nvlink;
+  if (nic <= nvlink) return Bound::nvlink;
+  return (is_pairwise(traffic) ? links.uplink_bound_alltoall : links.uplink_bound) ? Bound::uplink : Bound::nic;
 }
 
 }  // namespace shardfit::comm

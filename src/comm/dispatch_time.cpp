@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Computes:   time of one dispatch or combine of expert tokens.
-// Formula:    links = max(NVLink bytes / (NVLink * dispatch_nvlink), NIC bytes / (NIC all-to-all * dispatch_network)),
+// Formula:    links = max(NVLink bytes / (NVLink * dispatch_nvlink), NIC bytes / (NIC for tokens * dispatch_network)),
 //             bytes of a rank by sent_bytes. deepep, hybridep: (links^4 + copies^4)^(1/4) + 40 us, copies: what the
 //             library's SMs need (expert_library.cpp). alltoall: links / alltoall_rate + 30 us + 20 us log2 G.
 //             allgather: NCCL's all-gather (dispatch) and reduce-scatter (combine) of all tokens of the group.
@@ -27,7 +27,7 @@ constexpr double kUs = 1e-6;
 double link_time(const SentBytes& sent, double rate_factor, const GroupLinks& links, const Network& network) {
   const double inside = sent.nvlink / (links.nvlink.value * network.dispatch_nvlink * rate_factor);
   if (sent.network <= 0) return inside;
-  const double across = sent.network / (links.network_alltoall.value * network.dispatch_network * rate_factor);
+  const double across = sent.network / (links.dispatch_rate().value * network.dispatch_network * rate_factor);
   return std::max(inside, across);
 }
 

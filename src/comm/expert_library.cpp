@@ -6,7 +6,8 @@
 //             rank, 4 to 24 SMs: H100, H200, B200, B300 x 8, GB200, GB300 x 4, H100 x 16 and x 32 (8 nodes look
 //             congested: left out); 2,850 points each way, fitted with the links' rates as the step-time fit has
 //             them. Kind fitted. HybridEP: three H100 points at 4 SMs of DeepEP hybrid-ep docs (2026-07). Kind
-//             fitted, weak.
+//             fitted, weak. DeepEP 2 takes HybridEP's: not fitted; its README's ten figures (8 to 32 ranks, 6 to 64
+//             SMs, 2026-07) are met within 10 %.
 // Fit error:  DeepEP median 8.6 % dispatch, 8.9 % combine, p90 22 and 20 %; median of each system and rank count within
 //             11 %. One set for all generations: the rate of an SM hardly changes from Hopper to Blackwell.
 // Valid when: the SMs are the library's alone.
@@ -21,7 +22,7 @@ namespace {
 
 constexpr CopyCost kDeepEpDispatch{0.545, 22.7, 1.81};
 constexpr CopyCost kDeepEpCombine{0.936, 27.7, 4.52};
-constexpr CopyCost kHybridEp{0, 90, 4.8};
+constexpr CopyCost kBulkCopies{0, 90, 4.8};   // HybridEP, DeepEP 2: the copy engine of the SM moves whole rows
 constexpr CopyCost kNone{};
 
 // Defaults of Megatron-Core's moe_deepep_num_sms and moe_hybridep_num_sms (core/transformer/transformer_config.py).
@@ -30,9 +31,10 @@ constexpr double kGbPerS = 1e3;   // in bytes/us
 
 }  // namespace
 
-const CopyCost& copy_cost(Dispatcher dispatcher, bool dispatch) noexcept {
-  if (dispatcher == Dispatcher::hybridep) return kHybridEp;
-  if (dispatcher == Dispatcher::deepep) return dispatch ? kDeepEpDispatch : kDeepEpCombine;
+const CopyCost& copy_cost(const Network& network, bool dispatch) noexcept {
+  if (network.dispatcher == Dispatcher::hybridep) return kBulkCopies;
+  if (network.dispatcher == Dispatcher::deepep && network.deepep_version >= 2) return kBulkCopies;
+  if (network.dispatcher == Dispatcher::deepep) return dispatch ? kDeepEpDispatch : kDeepEpCombine;
   return kNone;
 }
 
@@ -44,7 +46,7 @@ int sms_taken(const Network& network) noexcept {
 }
 
 double copy_time_us(const block::Traffic& t, const GroupLinks& links, const Network& network) noexcept {
-  const CopyCost& cost = copy_cost(network.dispatcher, t.kind == block::CollectiveKind::dispatch);
+  const CopyCost& cost = copy_cost(network, t.kind == block::CollectiveKind::dispatch);
   if (cost.sm_gb_per_s <= 0) return 0;
   double copies = expected_parts_hit(links.size, t.num_experts, t.top_k);
   if (links.domains > 1) copies += cost.copies_per_domain * expected_domains_hit(links.domains, t);

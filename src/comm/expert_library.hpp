@@ -13,7 +13,7 @@ struct CopyCost {
 };
 
 /// Fitted costs of the network's library for a dispatch or a combine.
-const CopyCost& copy_cost(Dispatcher dispatcher, bool dispatch) noexcept;
+const CopyCost& copy_cost(const Network& network, bool dispatch) noexcept;
 
 /// Time that the copying SMs need, us: tokens * (token_us + (hits + copies*domains) * width / rate) / SMs; 0 for NCCL.
 double copy_time_us(const block::Traffic& traffic, const GroupLinks& links, const Network& network) noexcept;

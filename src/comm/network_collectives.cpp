@@ -4,7 +4,8 @@
 //             x = max(w/(rate*NVLink), w/(m*0.97*NIC)).
 //             all-reduce:  base + 2 min(m-1, 7) hop + 2(R-1) net + x + (ramp + 0.114 n) sqrt(x), or a tree with LL:
 //                          base + 2((m-1) hop_ll + log2(R) 5 us) + w/LL cap, whichever is less
-//             gather, scatter: base + hypot((n-R) hop + (R-1) net, x) + (ramp + 0.114 n) sqrt(x), or a ring with LL
+//             gather, scatter: base + hypot((n-R) hop + (R-1) net, x) + (ramp + 0.114 n) sqrt(x), or a ring with LL, or,
+//                          with one member a domain, PAT: base + log2(R) net/3.5 + 2.8 us R + w/(0.75*0.97*NIC)
 //             all-to-all:  base + peer*(n-1) + net + y + ramp sqrt(y),
 //                          y = max(S(m-1)/n over NVLink, S(n-m)/n at the NIC's all-to-all rate)
 //             send:        base + net latency + S/(0.97*NIC)
@@ -15,7 +16,7 @@
 //             bandwidth measured, 98 from 50 GB/s a NIC; a single all-gather of 2 GiB over 256 H100, 200 GB/s
 //             measured, 262 predicted.
 // Valid when: every member drives its own NIC.
-// Ignores:    SHARP in the switches, PAT (log-step gather for one GPU a node), collnet, other traffic on the NIC.
+// Ignores:    SHARP in the switches, collnet, other traffic on the NIC.
 // Checked by: tests/comm/network_points_test.cpp, tests/comm/collective_laws_test.cpp.
 #include "comm/network_collectives.hpp"
 
@@ -40,6 +41,15 @@ double ll_cap(const AcrossDomains& a) {
 double stream_us(double wire, double nvlink_rate, const AcrossDomains& a) {
   const double over_nics = wire / (a.members * kNicShare * a.network);
   return a.members == 1 ? over_nics : std::max(over_nics, wire / (nvlink_rate * a.nvlink));
+}
+
+/// PAT: gather and scatter in a logarithmic number of steps, which NCCL has for one GPU a node. Its latency and its share of
+/// the bandwidth. Source: NCCL 2.30.7 src/graph/tuning.cc. Kind: datasheet; no point measured.
+constexpr double kPatStepShare = 1 / 3.5, kPatPerRank = 2.8, kPatRate = 0.75;
+
+double pat_us(double wire, const AcrossDomains& a) {
+  return ring_fit(a.generation).base + std::log2(a.ranks) * network_step(a) * kPatStepShare + kPatPerRank * a.ranks +
+         wire / (kPatRate * kNicShare * a.network);
 }
 
 double ramp_us(double ramp, double stream, const AcrossDomains& a) {
@@ -72,7 +82,8 @@ double gather_or_scatter_us(double bytes, const AcrossDomains& a) {
   const double bulk = ring.base + std::hypot(fill, stream) + ramp_us(ring.ramp, stream, a);
   const double small = ring.base + steps_inside * ring.hop_ll + steps_across * kLlNetworkHopRing +
                        wire / std::min(ll_cap(a), a.members * kNicShare * a.network);
-  return std::min(bulk, small);
+  const double ring_time = std::min(bulk, small);
+  return a.members == 1 ? std::min(ring_time, pat_us(wire, a)) : ring_time;
 }
 
 double broadcast_us(double bytes, const AcrossDomains& a) {

@@ -14,23 +14,30 @@ using block::Group;
 using block::Hides;
 
 bool carries_experts(Group group) { return group == Group::ep || group == Group::etp || group == Group::tp_ep; }
+bool splits_context(Group group) { return group == Group::cp || group == Group::cp_a2a || group == Group::cp_p2p; }
 
 double& slot_of(const block::Traffic& traffic, TrafficTime& time) {
   if (carries_experts(traffic.group)) return time.ep;
-  if (traffic.group == Group::cp) return traffic.hides == Hides::nothing ? time.cp : time.cp_hidden;
+  if (splits_context(traffic.group)) return traffic.hides == Hides::nothing ? time.cp : time.cp_hidden;
   return traffic.hides == Hides::nothing ? time.tp : time.tp_hidden;
 }
 
 }  // namespace
 
-Network make_network(const Job& job, const Layout& layout) {
+Network make_network(const TimeCoefficients& time, const HardwareSpec& hardware, Dispatcher dispatcher, int sms) {
   Network n;
-  n.dispatch_nvlink = job.time[Coefficient::dispatch_nvlink];
-  n.alltoall_rate = job.time[Coefficient::alltoall_rate];
-  n.dispatch_network = job.time[Coefficient::dispatch_network];
-  n.generation = job.hardware.gpu.generation;
-  n.dispatcher = layout.dispatcher;
-  n.dispatcher_sms = layout.dispatcher_sms;
+  n.dispatch_nvlink = time[Coefficient::dispatch_nvlink];
+  n.alltoall_rate = time[Coefficient::alltoall_rate];
+  n.dispatch_network = time[Coefficient::dispatch_network];
+  n.generation = hardware.gpu.generation;
+  n.dispatcher = dispatcher;
+  n.dispatcher_sms = sms;
+  return n;
+}
+
+Network make_network(const Job& job, const Layout& layout) {
+  Network n = make_network(job.time, job.hardware, layout.dispatcher, layout.dispatcher_sms);
+  n.deepep_version = job.stack.deepep_version;
   return n;
 }
 

@@ -18,7 +18,10 @@ struct Network {
   GpuGeneration generation = GpuGeneration::hopper;
   Dispatcher dispatcher = Dispatcher::alltoall;
   int dispatcher_sms = 0;
+  int deepep_version = 1;
 };
+/// `sms`: of the expert library; 0: its default.
+Network make_network(const TimeCoefficients& time, const HardwareSpec& hardware, Dispatcher dispatcher, int sms);
 Network make_network(const Job& job, const Layout& layout);
 
 /// SMs that the expert library takes while it runs; 0 where NCCL does the work.
@@ -35,9 +38,9 @@ double dispatch_time(const block::Traffic& traffic, const GroupLinks& links, con
 struct SentBytes { double nvlink = 0, network = 0; };
 SentBytes sent_bytes(const block::Traffic& traffic, const GroupLinks& links, const Network& network) noexcept;
 
-/// What most of a call's time goes to: bytes on NVLink, bytes on the NIC, the copying SMs of an expert library; latency
-/// where none of them explains half of it.
-enum class Bound { nothing, latency, nvlink, network, sms, count };
+/// What most of a call's time goes to: bytes on NVLink, on the NIC, on the uplinks of a leaf that groups share, the copying
+/// SMs of an expert library; latency where none of them explains half of it.
+enum class Bound { nothing, latency, nvlink, nic, uplink, sms, count };
 Bound bound_of(const block::Traffic& traffic, const GroupLinks& links, const Network& network) noexcept;
 
 /// Traffic of one operation's pass, s, by what it may hide behind.
@@ -55,6 +58,6 @@ TrafficTime time_of(const block::Work& work, const LayoutLinks& links, const Net
 
 namespace shardfit {
 template <>
-inline constexpr std::array<std::string_view, kCount<comm::Bound>> kNames<comm::Bound> = {"nothing", "latency",
-                                                                                          "nvlink", "network", "sms"};
+inline constexpr std::array<std::string_view, kCount<comm::Bound>> kNames<comm::Bound> = {
+    "nothing", "latency", "NVLink", "NIC", "leaf uplink", "SMs"};
 }  // namespace shardfit

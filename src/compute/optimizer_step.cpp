@@ -33,8 +33,6 @@ constexpr double kHostBytesPerElement = 28;
 /// offload of 1.9e9 elements a rank adds 3.19 s a step, 0.31 s of which is transfer (Megatron-Bridge's report;
 /// the fractions 0.25 to 0.75 agree within 12 %).
 constexpr double kHostBandwidth = 19e9;
-/// fp32 gradient down, fp32 weight up, an element.
-constexpr double kHostLinkBytesPerElement = 8;
 
 bool has_quantised_copies(Precision p) { return p == Precision::mxfp8 || p == Precision::nvfp4; }
 

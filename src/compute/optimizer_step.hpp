@@ -15,6 +15,9 @@ struct OptimizerLoad {
   double host_link = 0;            ///< bytes/s, GPU to host and back; needed where something is offloaded
 };
 
+/// fp32 gradient down, fp32 weight up, an element that the host steps.
+inline constexpr double kHostLinkBytesPerElement = 8;
+
 /// Time of one optimizer step outside its collectives, s: element-wise update, gradient norm, clipping,
 /// zeroing, casts, and the host's share. Muon's matrix work is apart (newton_schulz_time).
 double optimizer_step_time(const OptimizerLoad& load, const OptimizerSpec& optimizer, Precision precision,

@@ -124,6 +124,7 @@ Estimate Estimator::evaluate(const Layout& layout) const {
   out.tensors = estimate::tensor_rows(*problem_, e, layout, out.grid);
   out.modules = estimate::module_rows(*problem_, e, layout, out.grid);
   out.traffic = estimate::traffic_rows(*problem_, e, layout, out.grid);
+  if (problem_->has_moe && layout.ep * layout.etp > 1) out.dispatcher_sms = comm::sms_taken(e.parts.network());
   estimate::set_band(*problem_, e, layout, out);
   out.sample = estimate::sample_figures(*problem_, e, layout, out.grid);
   estimate::set_remarks(*problem_, layout, out);

@@ -2,7 +2,8 @@
 //
 // Computes    what data-parallel traffic costs a step.
 // Formula     reductions hide behind 0.6 of the last micro-batch, gathers behind 0.3 of the first (FSDP: behind 0.9 of
-//             every micro-batch), if the layout overlaps them; what hides slows compute by the overlap coefficient.
+//             every micro-batch), if the layout overlaps them; what hides slows compute by the overlap coefficient. What
+//             follows the reduction is exposed.
 // Source      windows: step-time study of published runs.
 // Valid when  buckets are small against the window.
 // Ignores     that late pipeline stages reduce in their bubble.

@@ -5,9 +5,13 @@
 // Formula: distributed optimizer: reduce-scatter of the gradient buffer and gather of the parameters once a step; no
 //   sharding: one all-reduce; optimizer_grads: reduce-scatter every micro-batch; full: two gathers and a
 //   reduce-scatter of every unit every micro-batch. Instances: the inner group does that, an all-reduce of the shard
-//   follows across instances.
+//   follows across instances. After that, with nothing to hide it: one all-reduce of the gradients of weights that tp does
+//   not split (norms, router, ...) under sequence parallelism, one of the embedding's copies, one of two scalars (gradient
+//   norm, overflow) over all ranks.
 // Source: Megatron-LM core/distributed/param_and_grad_buffer.py, core/distributed/fsdp, core/distributed/
-//   finalize_model_grads.py; torch fully_shard.
+//   finalize_model_grads.py (_allreduce_non_tensor_model_parallel_grads, _allreduce_embedding_grads),
+//   core/optimizer/clip_grads.py:get_grad_norm_fp32; torch fully_shard.
+// Ignores: token counts and losses (scalars), the router's expert bias (a number an expert).
 
 #include "estimate/stages.hpp"
 
@@ -22,12 +26,13 @@ struct DataParallelCall {
   double bytes = 0;                ///< of the whole tensor
   double calls = 1;                ///< a step
   bool gradient = true;            ///< behind backward (else a gather of parameters, behind forward)
+  bool exposed = false;            ///< behind nothing: it needs the reduced gradients
   double seconds = 0;              ///< of one call
 };
 
 /// Every collective that data parallelism adds on a stage: gradients (reduce-scatter or all-reduce), parameters (gather),
 /// HSDP's second level, FSDP's gathers of every micro-batch, tied and MTP embedding gradients, gradients of weights
-/// replicated over TP. Calls f(call).
+/// replicated over TP, the gradient norm. Calls f(call).
 template <class F>
 void for_each_data_parallel_call(const Problem& problem, Evaluation& e, const Layout& layout, const GridSizes& grid,
                                  int stage, F f);
@@ -67,15 +72,16 @@ void for_each_data_parallel_call(const Problem& problem, Evaluation& e, const La
     call.seconds = comm::collective_time(call.kind, call.bytes, e.parts.links_of(call.shape), e.parts.network());
     f(call);
   };
-  const auto group_calls = [&](double elements, double frozen, int size, int stride, Group group, const char* reduce,
+  const GroupShapes shapes = group_shapes(layout, grid);
+  const auto group_calls = [&](double elements, double frozen, GroupShape shape, Group group, const char* reduce,
                                const char* gather) {
-    const GroupShape inner{size / instances, stride}, outer{instances, stride * (size / instances)};
+    const GroupShape inner = inner_instance(shape, instances), outer = across_instances(shape, instances);
     const bool full = layout.sharding == Sharding::full || layout.sharding == Sharding::full_torch;
     const bool every = full || layout.sharding == Sharding::optimizer_grads;
     const bool sync_every = layout.sharding != Sharding::full_torch || problem.job.stack.gradient_sync_every_microbatch;
     const double reduces = every && sync_every ? m : 1;
     if (layout.sharding == Sharding::none || layout.sharding == Sharding::layerwise) {
-      emit({reduce, group, CollectiveKind::all_reduce, {size, stride}, elements * gradient, 1, true});
+      emit({reduce, group, CollectiveKind::all_reduce, shape, elements * gradient, 1, true});
       return;
     }
     emit({reduce, group, CollectiveKind::reduce_scatter, inner, elements * gradient, reduces, true});
@@ -86,18 +92,23 @@ void for_each_data_parallel_call(const Problem& problem, Evaluation& e, const La
   };
   const double dense = double(params.dense + params.dense_fp32) + (apart ? 0.0 : double(params.expert + params.expert_fp32));
   const double frozen = double(params.frozen_dense) + (apart ? 0.0 : double(params.frozen_expert));
-  group_calls(dense, frozen, grid.dp * layout.cp, layout.tp, Group::dp_cp, "dense gradients", "dense parameters");
+  group_calls(dense, frozen, shapes.dp_cp, Group::dp_cp, "dense gradients", "dense parameters");
   if (apart)
-    group_calls(double(params.expert + params.expert_fp32), double(params.frozen_expert), grid.edp,
-                layout.ep * layout.etp, Group::edp, "expert gradients", "expert parameters");
+    group_calls(double(params.expert + params.expert_fp32), double(params.frozen_expert), shapes.edp,
+                Group::edp, "expert gradients", "expert parameters");
 
   // A copy of the embedding on the first and on the last stage (tied), or on the MTP stage: their gradients are summed.
   const block::Shapes& s = e.parts.shapes();
   const bool copies = problem.job.model.text.tie_word_embeddings || problem.mtp_depth > 0;
   const Chunk& last = e.plan.at(stage, layout.vpp - 1);
   if (layout.pp > 1 && copies && s.train_weights && (e.plan.at(stage, 0).embedding || last.head || last.mtp_layers))
-    emit({"embedding gradient", Group::embedding, CollectiveKind::all_reduce,
-          {2, problem.job.gpus / layout.pp * (layout.pp - 1)}, double(s.vocab / s.tp * s.hidden) * gradient, 1, true});
+    emit({"embedding gradient", Group::embedding, CollectiveKind::all_reduce, shapes.ends,
+          double(s.vocab / s.tp * s.hidden) * gradient, 1, true, true});
+  if (layout.sequence_parallel)
+    emit({"gradients of weights that tp repeats", Group::tp, CollectiveKind::all_reduce, {layout.tp, 1},
+          double(params.replicated) * gradient, 1, true, true});
+  constexpr double kNormBytes = 8;   // the squared norm, and whether any gradient overflowed
+  emit({"gradient norm", Group::world, CollectiveKind::all_reduce, {problem.job.gpus, 1}, kNormBytes, 1, true, true});
 }
 
 }  // namespace shardfit::estimate

@@ -204,6 +204,7 @@ void read_word(const IdReader& read, const std::string& word, Layout& layout) {
     return;
   if (key == "sp") return void(layout.sequence_parallel = true);
   if (key == "db") return void(layout.fsdp_double_buffer = true);
+  if (key == "ppdp") return void(layout.use_tp_pp_dp_mapping = true);
   read.fail(word, "a word such as tp2, pp4, ep8, mbs1, sp, sh:optimizer, rc:none, disp:alltoall, graph:none");
 }
 
@@ -221,6 +222,7 @@ std::string layout_id(const Layout& l) {
   add("sh:" + std::string(name_of(l.sharding)));
   if (l.optimizer_instances != 1) add("hsdp" + std::to_string(l.optimizer_instances));
   if (l.fsdp_double_buffer) add("db");
+  if (l.use_tp_pp_dp_mapping) add("ppdp");
   add(recompute_word(l.recompute));
   add(split_word(l.split));
   if (l.microbatch_group_size) add("group" + std::to_string(l.microbatch_group_size));

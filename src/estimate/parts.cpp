@@ -73,7 +73,7 @@ Parts::Parts(const Problem& problem) : problem_(problem) {
 const topology::GroupLinks& Parts::links_of(GroupShape shape) {
   const auto found = link_cache_.find(shape);
   if (found != link_cache_.end()) return found->second;
-  return link_cache_.emplace(shape, problem_.cluster.links({shape.size, shape.stride})).first->second;
+  return link_cache_.emplace(shape, problem_.cluster.links({shape.size, shape.stride, shape.run, shape.jump})).first->second;
 }
 
 CostCache::Slot CostCache::slot(const CostKey& key) {
@@ -115,6 +115,7 @@ void Parts::build_part(Part& part, block::OpList balanced, block::OpList loaded)
   part.params = memory::count_params(part.ops);
   part.shapes = memory::weight_shapes(part.ops);
   part.timed = time_ops(loaded, now_->rates);
+  part.loaded = std::move(loaded);
 }
 
 void Parts::build(const Layout& layout, const ShardKey& key) {
@@ -127,6 +128,9 @@ void Parts::build(const Layout& layout, const ShardKey& key) {
   using block::Group;
   now_->links[Group::tp] = links_of({layout.tp, 1});
   now_->links[Group::cp] = links_of({layout.cp, layout.tp});
+  const int ring = hierarchical_cp_ring(layout.cp), inner = layout.cp / ring;
+  now_->links[Group::cp_a2a] = links_of({inner, layout.tp});
+  now_->links[Group::cp_p2p] = links_of({ring, layout.tp * inner});
   now_->links[Group::ep] = links_of({layout.ep, layout.etp});
   now_->links[Group::etp] = links_of({layout.etp, 1});
   now_->links[Group::tp_ep] = links_of({layout.ep * layout.etp, 1});

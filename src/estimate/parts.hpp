@@ -27,6 +27,7 @@ struct Part {
   bool exists = false;                     ///< the model has it
   const PartCosts* costs = nullptr;        ///< of the layout at hand
   block::OpList ops;                       ///< at balanced routing: what memory reads
+  block::OpList loaded;                    ///< at the stated routing: what traffic reads
   memory::ParamCounts params;
   memory::WeightShapes shapes;
   TimedOps timed;                          ///< at the stated routing

@@ -29,17 +29,6 @@ double sixth_root(double x) {
   return y + y * 2 * (x - y6) / (7 * y6 + 5 * x);
 }
 
-/// Layers of a kind on a stage that full recompute runs again.
-int rerun_layers(const Problem& problem, const Evaluation& e, const Recompute& recompute, int stage, int kind) {
-  if (recompute.method != RecomputeMethod::block) return e.work(stage).layers[std::size_t(kind)];
-  int layers = 0;
-  for (int v = 0; v < e.plan.vpp; ++v) {
-    const Chunk& chunk = e.plan.at(stage, v);
-    layers += problem.layers.count(kind, chunk.first_layer, std::min(recompute.num_layers, chunk.num_layers));
-  }
-  return layers;
-}
-
 /// Everything of a stage that is not vision: calls f(costs, times that it runs).
 template <class F>
 void for_each_timed_part(const Evaluation& e, int stage, F f) {
@@ -66,10 +55,22 @@ double vision_pass(double serial, const PassLoad& rest, double wait) {
   return serial + soft_max(rest.device * wait, rest.host);
 }
 
-/// Host copies of offloaded activations, one way, s a micro-batch.
-double offload_copy(const Problem& problem, const Evaluation& e, const Layout& layout, int stage) {
+}  // namespace
+
+int rerun_layers(const Problem& problem, const Evaluation& e, const Recompute& recompute, int stage, int kind) {
+  if (recompute.granularity != RecomputeGranularity::full) return 0;
+  if (recompute.method != RecomputeMethod::block) return e.work(stage).layers[std::size_t(kind)];
+  int layers = 0;
+  for (int v = 0; v < e.plan.vpp; ++v) {
+    const Chunk& chunk = e.plan.at(stage, v);
+    layers += problem.layers.count(kind, chunk.first_layer, std::min(recompute.num_layers, chunk.num_layers));
+  }
+  return layers;
+}
+
+Bytes offloaded_activations(const Problem& problem, const Evaluation& e, const Layout& layout, int stage) {
   int whole_layers = layout.offload.activation_layers;
-  if (whole_layers == 0 && layout.offload.activation_modules.empty()) return 0;
+  if (whole_layers == 0 && layout.offload.activation_modules.empty()) return {};
   Bytes bytes;
   for (int v = 0; v < e.plan.vpp; ++v) {
     const Chunk& chunk = e.plan.at(stage, v);
@@ -81,10 +82,8 @@ double offload_copy(const Problem& problem, const Evaluation& e, const Layout& l
       bytes += p.offloaded * n + p.saved_total() * whole;
     }
   }
-  return (bytes / gb_per_s(problem.job.hardware.node.host_link_gb_per_s.value)).value;
+  return bytes;
 }
-
-}  // namespace
 
 double soft_max(double device, double host) {
   if (host <= 0) return device;
@@ -129,7 +128,8 @@ StageSums stage_sums(const Problem& problem, const Evaluation& e, const Layout& 
   });
   if (layout.recompute.granularity == RecomputeGranularity::full)
     add_full_rerun(problem, e, layout.recompute, stage, sums.rerun);
-  sums.copy = offload_copy(problem, e, layout, stage);
+  sums.copy = (offloaded_activations(problem, e, layout, stage) /
+               gb_per_s(problem.job.hardware.node.host_link_gb_per_s.value)).value;
   return sums;
 }
 

@@ -35,6 +35,12 @@ StageSeconds stage_seconds(const Problem& problem, const Evaluation& evaluation,
 struct StagePasses { PassTime forward, backward; };
 StagePasses stage_passes(const Evaluation& evaluation, int stage, double copy);
 
+/// Layers of a kind on a stage that full recompute runs again.
+int rerun_layers(const Problem& problem, const Evaluation& evaluation, const Recompute& recompute, int stage, int kind);
+
+/// Bytes of activations that one micro-batch sends to the host, and fetches back.
+Bytes offloaded_activations(const Problem& problem, const Evaluation& evaluation, const Layout& layout, int stage);
+
 /// Device and host of one pass, of which the longer decides: (a^6 + b^6)^(1/6), a soft maximum.
 double soft_max(double device, double host);
 

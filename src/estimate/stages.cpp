@@ -271,7 +271,8 @@ bool PlacementConstants::is_of(const Layout& l, int builds) const {
          l.offload.optimizer_fraction == layout_.offload.optimizer_fraction &&
          l.fsdp_double_buffer == layout_.fsdp_double_buffer && l.overlap.tp_comm == layout_.overlap.tp_comm &&
          (l.pp > 1 || l.overlap.expert_alltoall == layout_.overlap.expert_alltoall) &&   // kept_plan_bytes
-         l.microbatch_group_size == layout_.microbatch_group_size && l.split == layout_.split;
+         l.microbatch_group_size == layout_.microbatch_group_size &&
+         l.use_tp_pp_dp_mapping == layout_.use_tp_pp_dp_mapping && l.split == layout_.split;
 }
 
 bool PlacementConstants::begin(const Layout& layout, int builds) {
@@ -401,7 +402,7 @@ memory::OutsideInputs make_outside_inputs(const Problem& problem, Evaluation& e,
   // gathers; data-parallel gradients are the ones that do so on every layout. Megatron-Bridge's recipes switch it
   // off (NCCL_NVLS_ENABLE=0) but where they register user buffers.
   const bool nvls = job.stack.nccl_user_buffers || job.stack.entry_point != EntryPoint::megatron_bridge;
-  const topology::GroupLinks& dp = e.parts.links_of({grid.dp * layout.cp, layout.tp});
+  const topology::GroupLinks& dp = e.parts.links_of(group_shapes(layout, grid).dp_cp);
   out.nvls_communicators = nvls && dp.size >= 4 && dp.domains == 1;
   const bool experts = has_experts(job.model);
   out.fragmentation = {.expandable_segments = job.stack.expandable_segments,

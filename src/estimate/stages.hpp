@@ -46,11 +46,11 @@ struct StageConstants {
 
 /// Of a stage's step: data-parallel traffic and optimizer, s.
 struct StepConstants {
-  double reductions = 0, gathers = 0, optimizer = 0;
+  double reductions = 0, gathers = 0, exposed = 0, optimizer = 0;
 };
 
 /// The constants of the layout at hand, kept while what they come from stays as it is: the parts' tables, pp, vpp, split,
-/// sharding, instances, offload of the optimizer, double buffer, tensor-parallel overlap.
+/// sharding, instances, offload of the optimizer, double buffer, tensor-parallel overlap, rank order.
 struct PlacementConstants {
   struct Stage {
     bool made = false, step_made = false;

@@ -55,7 +55,10 @@ double muon_seconds(const Problem& problem, const Evaluation& e, const Layout& l
   return std::max(longest, dense / dense_ranks + expert / expert_ranks);
 }
 
-double optimizer_seconds(const Problem& problem, const Evaluation& e, const Layout& layout, const GridSizes& grid, int stage) {
+}  // namespace
+
+compute::OptimizerLoad optimizer_load(const Problem& problem, const Evaluation& e, const Layout& layout, const GridSizes& grid,
+                                      int stage) {
   const memory::ParamCounts p = stage_params(problem, e.parts, e.plan, stage);
   const bool apart = experts_apart(layout);
   const double dense = double(p.dense + p.dense_fp32), expert = double(p.expert + p.expert_fp32);
@@ -71,18 +74,15 @@ double optimizer_seconds(const Problem& problem, const Evaluation& e, const Layo
   load.parameter_elements = layout.sharding == Sharding::full ? load.shard_elements : dense + expert;
   load.offload_fraction = layout.offload.optimizer_fraction;
   load.host_link = problem.job.hardware.node.host_link_gb_per_s.value * kGB;
-  return compute::optimizer_step_time(load, problem.job.training.optimizer, problem.job.training.precision, problem.device) +
-         muon_seconds(problem, e, layout, grid, stage);
+  return load;
 }
 
-}  // namespace
-
-double boundary_transfer(const Problem& problem, Evaluation& e, const Layout& layout, const GridSizes&) {
+double boundary_transfer(const Problem&, Evaluation& e, const Layout& layout, const GridSizes& grid) {
   if (layout.pp == 1) return 0;
   std::optional<double>& kept = e.placement().transfer;
   if (kept) return *kept;
   const block::Shapes& s = e.parts.shapes();
-  const topology::GroupLinks& links = e.parts.links_of({layout.pp, problem.job.gpus / layout.pp});
+  const topology::GroupLinks& links = e.parts.links_of(group_shapes(layout, grid).pp);
   kept = comm::collective_time(block::CollectiveKind::send_recv, double(s.stream_tokens * s.hidden * s.e), links,
                                e.parts.network());
   return *kept;
@@ -97,9 +97,11 @@ const StepConstants& step_constants(const Problem& problem, Evaluation& e, const
   StepConstants& c = kept.step;
   c = {};
   for_each_data_parallel_call(problem, e, layout, grid, stage, [&](const DataParallelCall& call) {
-    (call.gradient ? c.reductions : c.gathers) += call.seconds * call.calls;
+    (call.exposed ? c.exposed : call.gradient ? c.reductions : c.gathers) += call.seconds * call.calls;
   });
-  c.optimizer = optimizer_seconds(problem, e, layout, grid, stage);
+  c.optimizer = compute::optimizer_step_time(optimizer_load(problem, e, layout, grid, stage),
+                                             problem.job.training.optimizer, problem.job.training.precision, problem.device) +
+                muon_seconds(problem, e, layout, grid, stage);
   kept.step_made = true;
   return c;
 }
@@ -140,7 +142,7 @@ StepAccount step_account(const Problem& problem, Evaluation& e, const Layout& la
 
   const StepConstants& once = step_constants(problem, e, layout, grid, account.slowest_stage);
   const DataParallelTime dp = data_parallel_time(layout, grid, once.reductions, once.gathers, slowest.total());
-  ledger.add(TimeTerm::data_parallel, Seconds(dp.exposed));
+  ledger.add(TimeTerm::data_parallel, Seconds(dp.exposed + once.exposed));
   ledger.add(TimeTerm::overlap_slowdown, Seconds(dp.hidden * slowdown));
   ledger.add(TimeTerm::optimizer, Seconds(once.optimizer));
   ledger.add(TimeTerm::step_overhead, milliseconds(problem.job.time[Coefficient::step_overhead_ms]));

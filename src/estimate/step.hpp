@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "compute/optimizer_step.hpp"
 #include "estimate/gradient_traffic.hpp"
 #include "estimate/stage_load.hpp"
 
@@ -14,6 +15,10 @@ struct StepAccount {
 
 /// Fills `e.forward` and `e.backward` with the stages' seconds as well.
 StepAccount step_account(const Problem& problem, Evaluation& e, const Layout& layout, const GridSizes& grid);
+
+/// What the optimizer of one rank of a stage works on.
+compute::OptimizerLoad optimizer_load(const Problem& problem, const Evaluation& e, const Layout& layout, const GridSizes& grid,
+                                      int stage);
 
 /// One way of one tensor across one pipeline boundary, s.
 double boundary_transfer(const Problem& problem, Evaluation& e, const Layout& layout, const GridSizes& grid);

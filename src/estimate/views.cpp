@@ -4,66 +4,9 @@
 #include <algorithm>
 #include <cmath>
 
-#include "estimate/gradient_traffic.hpp"
 #include "estimate/stage_load.hpp"
-#include "estimate/step.hpp"
 
 namespace shardfit::estimate {
-namespace {
-
-std::string_view hides_name(block::Hides h) {
-  switch (h) {
-    case block::Hides::gemm: return "gemm";
-    case block::Hides::attention: return "attention";
-    case block::Hides::expert_overlap: return "expert overlap";
-    default: return "nothing";
-  }
-}
-
-TrafficRow traffic_row(const char* what, std::string_view phase, int stage, const block::Traffic& call, double calls,
-                       const topology::GroupLinks& links, const comm::Network& network) {
-  const comm::SentBytes sent = comm::sent_bytes(call, links, network);
-  const bool dispatch = call.kind == block::CollectiveKind::dispatch || call.kind == block::CollectiveKind::combine;
-  const double once = dispatch ? comm::dispatch_time(call, links, network)
-                               : comm::collective_time(call.kind, call.bytes, links, network);
-  TrafficRow row;
-  row.group = name_of(call.group);
-  row.collective = name_of(call.kind);
-  row.phase = phase;
-  row.what = what;
-  row.stage = stage;
-  row.calls_per_step = calls;
-  row.payload_bytes = call.bytes;
-  row.nvlink_bytes_per_step = sent.nvlink * calls;
-  row.network_bytes_per_step = sent.network * calls;
-  row.busy_s = once * calls;
-  row.hides_behind = hides_name(call.hides);
-  row.bound_by = name_of(comm::bound_of(call, links, network));
-  return row;
-}
-
-void add_part_traffic(const Evaluation& e, const Layout& layout, int stage, const Part& part,
-                      double copies, double microbatches, std::vector<TrafficRow>& rows) {
-  const auto add = [&](const block::Op& op, const block::Work& work, std::string_view phase) {
-    for (const block::Traffic& call : work.traffic) {
-      const topology::GroupLinks& links = e.parts.links()[call.group];
-      if (links.size <= 1) continue;
-      rows.push_back(traffic_row(op.name, phase, stage, call, call.calls * copies * microbatches, links, e.parts.network()));
-    }
-  };
-  const Recompute& recompute = layout.recompute;
-  for (const block::Op& op : part.ops) {
-    add(op, op.forward, "forward");
-    add(op, op.backward, "backward");
-    if (recompute.granularity == RecomputeGranularity::selective && op.recomputed_by.intersects(recompute.modules))
-      add(op, op.forward, "recompute");
-    if (recompute.granularity == RecomputeGranularity::full && recompute.method == RecomputeMethod::uniform &&
-        op.view != block::View::embedding && op.view != block::View::head)
-      add(op, op.forward, "recompute");
-  }
-}
-
-}  // namespace
 
 std::vector<StageTime> stage_times(const Problem& problem, Evaluation& e, const Layout& layout, const GridSizes& grid) {
   std::vector<StageTime> times;
@@ -94,33 +37,6 @@ std::vector<TensorRow> tensor_rows(const Problem& problem, Evaluation& e, const 
           rows.push_back({"checkpoint", "block input", MemoryTerm::saved_checkpoints, stage, int(live.live),
                           live.profile->saved_total()});
     }
-  }
-  return rows;
-}
-
-std::vector<TrafficRow> traffic_rows(const Problem& problem, Evaluation& e, const Layout& layout, const GridSizes& grid) {
-  std::vector<TrafficRow> rows;
-  const double m = grid.microbatches;
-  for (int stage = 0; stage < layout.pp; ++stage) {
-    for_each_part(problem, e.parts, e.plan, stage, [&](const Part& part, int copies) {
-      add_part_traffic(e, layout, stage, part, copies, m, rows);
-    });
-    const block::Shapes& s = e.parts.shapes();
-    const topology::GroupLinks pp = e.parts.links_of({layout.pp, problem.job.gpus / layout.pp});
-    const auto boundary = [&](const char* what, std::string_view phase, bool sends) {
-      if (!sends) return;
-      const block::Traffic call{.name = what, .group = block::Group::pp, .kind = block::CollectiveKind::send_recv,
-                                .bytes = double(s.stream_tokens * s.hidden * s.e)};
-      rows.push_back(traffic_row(what, phase, stage, call, m * layout.vpp, pp, e.parts.network()));
-    };
-    boundary("activations to the next stage", "forward", layout.pp > 1 && (stage + 1 < layout.pp || layout.vpp > 1));
-    boundary("gradients to the previous stage", "backward", layout.pp > 1 && (stage > 0 || layout.vpp > 1));
-    for_each_data_parallel_call(problem, e, layout, grid, stage, [&](const DataParallelCall& call) {
-      block::Traffic t{.name = call.what, .group = call.group, .kind = call.kind, .bytes = call.bytes};
-      TrafficRow row = traffic_row(call.what, "step", stage, t, call.calls, e.parts.links_of(call.shape), e.parts.network());
-      row.hides_behind = call.gradient ? "backward" : "forward";
-      rows.push_back(row);
-    });
   }
   return rows;
 }
@@ -177,6 +93,11 @@ void set_remarks(const Problem& problem, const Layout& layout, Estimate& out) {
   if (out.sample.executed_sequence > 0 && out.sample.executed_sequence < job.training.sequence_length)
     out.warnings.push_back("rows run at " + std::to_string(out.sample.executed_sequence) +
                            " tokens, the longest of those that wait for one another: this stack does not pad them (stack.vision_pads_when_ep)");
+  if (job.stack.deepep_version == 2 && layout.dispatcher == Dispatcher::deepep && problem.has_moe)
+    out.unmodelled.push_back("buffers of DeepEP 2: counted as those of DeepEP 1");
+  if (layout.cp > 1 && layout.cp_comm_type == CpCommType::a2a_p2p)
+    out.warnings.push_back("a2a+p2p: rings of " + std::to_string(hierarchical_cp_ring(layout.cp)) +
+                           " over all-to-all inside are assumed for hierarchical_context_parallel_sizes");
   for (const Alteration& a : alterations(job, layout)) out.warnings.push_back(std::string(a.what));
 }
 

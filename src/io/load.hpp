@@ -6,6 +6,7 @@
 
 #include "shardfit/spec/scenario.hpp"
 #include "validation/measured_run.hpp"
+#include "validation/points.hpp"
 
 namespace shardfit::io {
 
@@ -54,5 +55,12 @@ std::vector<validation::MeasuredRun> load_measured(const std::string& path);
 
 /// Pairs of measured runs. Throws on a row that cannot be read.
 std::vector<validation::MeasuredEffect> load_effects(const std::string& path);
+
+/// A table of measured points: comma-separated, a heading, no quotes. Throws InputError on a line with more or fewer
+/// cells than the heading.
+validation::PointTable load_points(const std::string& path);
+
+/// The clusters and coefficients that points are predicted with.
+validation::PointContext load_point_context();
 
 }  // namespace shardfit::io

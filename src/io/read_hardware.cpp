@@ -115,10 +115,13 @@ FabricSpec read_fabric(const Value& value) {
   f.nvlink_latency_us = read_figure(o.at("nvlink_latency_us"));
   f.nic_gb_per_s = read_positive(o.at("nic_gb_per_s"));
   f.nic_alltoall_gb_per_s = read_positive(o.at("nic_alltoall_gb_per_s"));
+  if (const auto v = o.find("nic_dispatch_gb_per_s")) f.nic_dispatch_gb_per_s = read_positive(*v);
   f.nic_latency_us = read_figure(o.at("nic_latency_us"));
   f.leaf_ports_down = o.at("leaf_ports_down").as_int(1);
   f.spines = o.at("spines").as_int(1);
   f.nodes_per_leaf_group = o.at("nodes_per_leaf_group").as_int(1);
+  if (const auto v = o.find("spare_nodes_per_leaf_group"))
+    f.spare_nodes_per_leaf_group = v->as_int(0, f.nodes_per_leaf_group - 1);
   f.oversubscription = read_positive(o.at("oversubscription"));
   f.sharp = o.get("sharp", false);
   o.ignore("source");

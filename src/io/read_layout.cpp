@@ -258,6 +258,7 @@ Assumed<Layout> read_layout(const Value& value, Object* assumed, const LayoutCon
   l.sharding = sharding ? read_sharding(*sharding, c.stack.profile.framework) : c.stack.defaults.sharding;
   l.optimizer_instances = o.get("optimizer_instances", 1, 1, c.gpus);
   l.fsdp_double_buffer = o.get("fsdp_double_buffer", false);
+  l.use_tp_pp_dp_mapping = o.get("use_tp_pp_dp_mapping", false);
   if (const auto v = o.find("recompute")) {
     l.recompute = read_recompute(*v);
     if (v->is_object() && v->json().contains("stated") && v->json()["stated"] == false)

@@ -73,6 +73,7 @@ StackProfile read_switches(Object& o, StackProfile p) {
   read_gradient_sync(o, p);
   p.reshard_after_forward = o.get("reshard_after_forward", p.reshard_after_forward);
   p.chunked_cross_entropy = o.get("chunked_cross_entropy", p.chunked_cross_entropy);
+  if (const auto v = o.find("deepep_version")) p.deepep_version = v->as_int(1, 2);
   p.eager_elementwise = o.get("eager_elementwise", p.eager_elementwise);
   p.eager_loss = o.get("eager_loss", p.eager_loss);
   p.parameter_transpose_cache = o.get("parameter_transpose_cache", p.parameter_transpose_cache);

@@ -3,7 +3,7 @@
 // Formula:    dense W = tp*cp*dp*pp, expert W = etp*ep*edp*pp; both leftmost fastest, both with the same pp blocks.
 // Source:     Megatron-LM megatron/core/parallel_state.py: initialize_model_parallel, RankGenerator.
 // Valid when: the layout passes the grid rules (exact divisions).
-// Ignores:    other orders (use_tp_pp_dp_mapping), weight-shard axes (GTP).
+// Ignores:    orders beside these two, weight-shard axes (GTP).
 // Checked by: tests/layout/rank_grid_test.cpp (bijection, partition, hand-worked cases).
 #include "shardfit/layout/rank_grid.hpp"
 
@@ -29,8 +29,9 @@ DenseCoordinates dense_coordinates(const Layout& layout, const GridSizes& grid, 
   rank /= layout.tp;
   at.cp = rank % layout.cp;
   rank /= layout.cp;
-  at.dp = rank % grid.dp;
-  at.pp = rank / grid.dp;
+  const bool pp_first = layout.use_tp_pp_dp_mapping;
+  at.dp = pp_first ? rank / layout.pp : rank % grid.dp;
+  at.pp = pp_first ? rank % layout.pp : rank / grid.dp;
   return at;
 }
 
@@ -41,35 +42,60 @@ ExpertCoordinates expert_coordinates(const Layout& layout, const GridSizes& grid
   rank /= layout.etp;
   at.ep = rank % layout.ep;
   rank /= layout.ep;
-  at.edp = rank % grid.edp;
-  at.pp = rank / grid.edp;
+  const bool pp_first = layout.use_tp_pp_dp_mapping;
+  at.edp = pp_first ? rank / layout.pp : rank % grid.edp;
+  at.pp = pp_first ? rank % layout.pp : rank / grid.edp;
   return at;
 }
 
 int rank_of(const Layout& layout, const GridSizes& grid, const DenseCoordinates& at) {
-  return at.tp + layout.tp * (at.cp + layout.cp * (at.dp + grid.dp * at.pp));
+  const int outer = layout.use_tp_pp_dp_mapping ? at.pp + layout.pp * at.dp : at.dp + grid.dp * at.pp;
+  return at.tp + layout.tp * (at.cp + layout.cp * outer);
 }
 
 GroupShapes group_shapes(const Layout& layout, const GridSizes& grid) {
+  const bool pp_first = layout.use_tp_pp_dp_mapping;
+  const int model = layout.tp * layout.cp, experts = layout.etp * layout.ep;
   GroupShapes shapes;
   shapes.tp = {layout.tp, 1};
   shapes.cp = {layout.cp, layout.tp};
-  shapes.dp = {grid.dp, layout.tp * layout.cp};
+  shapes.dp = {grid.dp, pp_first ? model * layout.pp : model};
   shapes.dp_cp = {layout.cp * grid.dp, layout.tp};
-  shapes.pp = {layout.pp, grid.gpus / layout.pp};
+  if (pp_first && layout.pp > 1) {
+    if (layout.cp == 1) shapes.dp_cp = shapes.dp;
+    else shapes.dp_cp = {layout.cp * grid.dp, layout.tp, layout.cp, model * layout.pp};
+  }
+  shapes.pp = {layout.pp, pp_first ? model : grid.gpus / layout.pp};
   shapes.etp = {layout.etp, 1};
   shapes.ep = {layout.ep, layout.etp};
-  shapes.tp_ep = {layout.etp * layout.ep, 1};
-  shapes.edp = {grid.edp, layout.etp * layout.ep};
+  shapes.tp_ep = {experts, 1};
+  shapes.edp = {grid.edp, pp_first ? experts * layout.pp : experts};
+  shapes.ends = {std::min(2, layout.pp), std::max(1, shapes.pp.stride * (layout.pp - 1))};
   return shapes;
+}
+
+GroupShape inner_instance(GroupShape shape, int instances) {
+  const int size = shape.size / instances;
+  if (shape.run == 0 || size <= shape.run) return {size, shape.stride};
+  return {size, shape.stride, shape.run, shape.jump};
+}
+
+GroupShape across_instances(GroupShape shape, int instances) {
+  const int size = shape.size / instances;
+  if (shape.run == 0) return {instances, shape.stride * size};
+  return size >= shape.run ? GroupShape{instances, shape.jump * (size / shape.run)} : GroupShape{instances, shape.stride * size};
 }
 
 std::vector<int> group_members(GroupShape shape, int rank) {
   assert(shape.size > 0 && shape.stride > 0 && rank >= 0);
-  const int block = shape.size * shape.stride;
-  const int first = rank / block * block + rank % shape.stride;
-  std::vector<int> members(std::size_t(shape.size));
-  for (int i = 0; i < shape.size; ++i) members[std::size_t(i)] = first + i * shape.stride;
+  const int run = shape.run > 0 ? shape.run : shape.size, runs = shape.size / run;
+  const int period = runs > 1 ? shape.jump : run * shape.stride;   // after which a rank of the same run follows
+  const int block = rank - rank % (period * runs), within = rank % period;
+  const int first = block + within - within / shape.stride % run * shape.stride;
+  std::vector<int> members;
+  members.reserve(std::size_t(shape.size));
+  for (int j = 0; j < runs; ++j)
+    for (int i = 0; i < run; ++i) members.push_back(first + j * shape.jump + i * shape.stride);
   return members;
 }
 

@@ -29,6 +29,7 @@ bool is_muon_matrix(const block::Op& op, const block::Weight& w) {
 
 void count_trainable(const block::Op& op, const block::Weight& w, ParamCounts& c) {
   const std::int64_t n = w.elements();
+  if (w.split == block::Split::replicated && !w.expert && w.group < block::ParamGroup::vision_tower) c.replicated += n;
   if (w.fp32) {
     (w.expert ? c.expert_fp32 : c.dense_fp32) += n;
     return;
@@ -76,6 +77,7 @@ ParamCounts& ParamCounts::operator+=(const ParamCounts& o) {
   gaps_dense += o.gaps_dense;
   gaps_expert += o.gaps_expert;
   buffers += o.buffers;
+  replicated += o.replicated;
   return *this;
 }
 
@@ -84,7 +86,7 @@ ParamCounts operator*(ParamCounts p, std::int64_t n) {
   for (std::int64_t* field :
        {&p.dense, &p.expert, &p.dense_fp32, &p.expert_fp32, &p.frozen_dense, &p.frozen_expert,
         &p.linear_dense, &p.linear_expert, &p.linear_trainable_dense, &p.linear_trainable_expert, &p.matrices,
-        &p.matrices_expert, &p.gaps_dense, &p.gaps_expert, &p.buffers})
+        &p.matrices_expert, &p.gaps_dense, &p.gaps_expert, &p.buffers, &p.replicated})
     *field *= n;
   return p;
 }

@@ -26,6 +26,7 @@ struct ParamCounts {
   std::int64_t gaps_dense = 0,
                gaps_expert = 0;  ///< elements lost where each trainable parameter starts at a multiple of 64
   std::int64_t buffers = 0;      ///< fp32, no gradient
+  std::int64_t replicated = 0;   ///< of the trainable dense ones of the language model, those that tp does not split
 
   ParamCounts& operator+=(const ParamCounts& o);
   friend ParamCounts operator*(ParamCounts p, std::int64_t n);

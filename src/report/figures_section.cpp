@@ -31,6 +31,7 @@ Section figures_section(const HardwareSpec& hardware) {
   add("NVLink latency", "us", fabric.nvlink_latency_us);
   add("NIC", "GB/s", fabric.nic_gb_per_s);
   add("NIC, all-to-all", "GB/s", fabric.nic_alltoall_gb_per_s);
+  if (fabric.nic_dispatch_gb_per_s.value > 0) add("NIC, expert tokens", "GB/s", fabric.nic_dispatch_gb_per_s);
   add("NIC latency", "us", fabric.nic_latency_us);
   add("oversubscription", "", fabric.oversubscription);
   add("CUDA context", "GiB", hardware.context_gib);

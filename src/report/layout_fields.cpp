@@ -14,7 +14,7 @@ using G = const GridSizes&;
 constexpr ColumnKind kCountKind = ColumnKind::count;
 constexpr ColumnKind kTextKind = ColumnKind::text;
 
-constexpr std::array<LayoutField, 25> kFields = {{
+constexpr std::array<LayoutField, 26> kFields = {{
     {"tp", "tp", kCountKind, true, [](L l, G) { return count_cell(l.tp); }},
     {"cp", "cp", kCountKind, true, [](L l, G) { return count_cell(l.cp); }},
     {"pp", "pp", kCountKind, true, [](L l, G) { return count_cell(l.pp); }},
@@ -29,6 +29,7 @@ constexpr std::array<LayoutField, 25> kFields = {{
     {"sharding", "sharding", kTextKind, false, [](L l, G) { return text_cell(name_of(l.sharding)); }},
     {"optimizer_instances", "instances", kCountKind, false, [](L l, G) { return count_cell(l.optimizer_instances); }},
     {"fsdp_double_buffer", "double buffer", ColumnKind::flag, false, [](L l, G) { return Cell(l.fsdp_double_buffer); }},
+    {"use_tp_pp_dp_mapping", "pp before dp", ColumnKind::flag, false, [](L l, G) { return Cell(l.use_tp_pp_dp_mapping); }},
     {"recompute", "recompute", kTextKind, false, [](L l, G) { return Cell(recompute_text(l.recompute)); }},
     {"pipeline_split", "split", kTextKind, false, [](L l, G) { return Cell(split_text(l.split)); }},
     {"microbatch_group_size", "group", kCountKind, false, [](L l, G) { return count_cell(l.microbatch_group_size); }},

@@ -8,6 +8,7 @@
 #include <set>
 
 #include "report/figures_section.hpp"
+#include "report/topo_sections.hpp"
 #include "shardfit/estimate/estimator.hpp"
 
 namespace shardfit {
@@ -36,6 +37,9 @@ Section sizes_section(const HardwareSpec& hardware, const Cluster& cluster, cons
   add("nics", "NICs", topology::VertexKind::nic);
   add("leaf_switches", "leaf switches", topology::VertexKind::leaf);
   add("spine_switches", "spine switches", topology::VertexKind::spine);
+  const int domains = cluster.domain_of(last) + 1;
+  facts.push_back({{"gpus_without_rank", "GPUs of these domains without a rank", ColumnKind::count},
+                   count_cell(domains * hardware.fabric.nvlink_domain_gpus - cluster.gpus()), {}});
   return {"cluster", "Cluster", std::move(facts), {}};
 }
 
@@ -100,7 +104,7 @@ std::string members_text(GroupShape shape, int rank) {
 }
 
 Row group_row(const Cluster& cluster, const char* name, GroupShape shape) {
-  const topology::GroupLinks links = cluster.links({shape.size, shape.stride});
+  const topology::GroupLinks links = cluster.links({shape.size, shape.stride, shape.run, shape.jump});
   const auto latency = [](Seconds s) { return s.value > 0 ? Cell(s) : Cell(); };
   Row row;
   row.cells = {text_cell(name),
@@ -130,10 +134,8 @@ Section groups_section(const Cluster& cluster, const PlacedGroups& groups) {
                    rate_column("network_alltoall_gb_per_s", "all-to-all GB/s"),
                    {"latency", "latency", ColumnKind::seconds},
                    {"members_of_rank_0", "group of rank 0"}};
-  const GroupShapes& s = groups.shapes;
-  const std::pair<const char*, GroupShape> all[] = {{"tp", s.tp}, {"cp", s.cp},   {"dp", s.dp},       {"dp_cp", s.dp_cp}, {"pp", s.pp},
-                                                    {"etp", s.etp}, {"ep", s.ep}, {"tp_ep", s.tp_ep}, {"edp", s.edp}};
-  for (const auto& [name, shape] : all) table.rows.push_back(group_row(cluster, name, shape));
+  for (const auto& [name, shape] : report::named_shapes(groups.shapes))
+    table.rows.push_back(group_row(cluster, name.c_str(), shape));
   Section section{"groups", "Process groups of " + layout_id(groups.layout), std::move(table), {}};
   section.notes.push_back("GB/s: per rank and direction, of the worst group while all groups of its kind send");
   return section;
@@ -146,8 +148,12 @@ Document topo_document(const HardwareSpec& hardware, const Cluster& cluster, con
   Document document;
   document.view = "topo";
   document.title = fmt::format("Topology: {} x {}", cluster.gpus(), hardware.name);
-  document.sections = {sizes_section(hardware, cluster, parts), links_section(parts), routes_section(cluster)};
-  if (groups) document.sections.push_back(groups_section(cluster, *groups));
+  document.sections = {sizes_section(hardware, cluster, parts), links_section(parts), routes_section(cluster),
+                       report::matrix_section(hardware, cluster)};
+  if (groups) {
+    document.sections.push_back(groups_section(cluster, *groups));
+    document.sections.push_back(report::placement_section(cluster, *groups));
+  }
   document.sections.push_back(report::figures_section(hardware));
   return document;
 }

@@ -17,7 +17,8 @@ struct PlacedGroups {
   GroupShapes shapes;
 };
 
-/// Sizes, links, how pairs of ranks are joined, and (with `groups`) what every process group of a layout sees.
+/// Sizes, links, how pairs of ranks are joined, and (with `groups`) what every process group of a layout sees and where it
+/// lies.
 Document topo_document(const HardwareSpec& hardware, const topology::Cluster& cluster,
                        const std::optional<PlacedGroups>& groups);
 

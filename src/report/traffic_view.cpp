@@ -10,7 +10,9 @@
 namespace shardfit::report {
 namespace {
 
-constexpr const char* kMeaning = "payload: of the largest call; NVLink, network: sent a step; busy: a step, if nothing hid it";
+constexpr const char* kMeaning =
+    "payload: of the largest call; NVLink, network: sent a step; busy: a step, if nothing hid it; bound by: the link "
+    "that most of a call's time goes to";
 
 Bytes rounded(double n) { return Bytes(std::llround(n)); }
 
@@ -23,6 +25,8 @@ const std::vector<Column>& columns() {
                                           {"payload", "payload", ColumnKind::bytes},
                                           {"nvlink_sent", "NVLink", ColumnKind::bytes},
                                           {"network_sent", "network", ColumnKind::bytes},
+                                          {"host_copied", "host", ColumnKind::bytes, 1, Shown::data_only},
+                                          {"per_microbatch", "micro-batch", ColumnKind::bytes, 1, Shown::data_only},
                                           {"busy_time", "busy", ColumnKind::seconds},
                                           {"bound_by", "bound by"},
                                           {"hides_behind", "hides behind"},
@@ -33,6 +37,7 @@ const std::vector<Column>& columns() {
 Row row_of(const TrafficRow& row, std::string what) {
   return {{count_cell(row.stage), text_cell(row.group), text_cell(row.collective), text_cell(row.phase), row.calls_per_step,
            rounded(row.payload_bytes), rounded(row.nvlink_bytes_per_step), rounded(row.network_bytes_per_step),
+           rounded(row.host_bytes_per_step), rounded(row.bytes_per_microbatch),
            Seconds(row.busy_s), text_cell(row.bound_by), text_cell(row.hides_behind), Cell(std::move(what))},
           RowKind::data, 0};
 }
@@ -66,6 +71,8 @@ void add_to(std::vector<Sum>& sums, const TrafficRow& row) {
   total.payload_bytes = std::max(total.payload_bytes, row.payload_bytes);
   total.nvlink_bytes_per_step += row.nvlink_bytes_per_step;
   total.network_bytes_per_step += row.network_bytes_per_step;
+  total.host_bytes_per_step += row.host_bytes_per_step;
+  total.bytes_per_microbatch += row.bytes_per_microbatch;
   total.busy_s += row.busy_s;
   ++same->operations;
 }
@@ -83,6 +90,9 @@ Section traffic_section(const Estimate& estimate) {
                                                              : fmt::format("{} operations", sum.operations)));
   Section section{"traffic", fmt::format("Traffic of one rank of stage {}, which sends longest", stage), std::move(table), {}};
   section.notes.push_back(kMeaning);
+  if (estimate.dispatcher_sms > 0)
+    section.notes.push_back(fmt::format("the expert library holds {} SMs while it runs; compute beside it slows at least by "
+                                        "that share", estimate.dispatcher_sms));
   return section;
 }
 

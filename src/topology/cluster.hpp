@@ -11,9 +11,10 @@
 
 namespace shardfit::topology {
 
-/// Ranks that form groups: `size` members, `stride` apart, in blocks of size*stride consecutive ranks. A block that the
-/// cluster's end cuts off counts as far as its groups are whole (first and last pipeline stage: one block).
-struct RankPattern { int size = 1, stride = 1; };
+/// Ranks that form groups: `size` members, `stride` apart, in blocks of size*stride consecutive ranks. With a `run`, runs of
+/// that many members follow one another `jump` apart. A block that the cluster's end cuts off counts as far as its groups
+/// are whole (first and last pipeline stage: one block).
+struct RankPattern { int size = 1, stride = 1, run = 0, jump = 0; };
 
 /// Ranks against ranks, as `nvidia-smi topo -m` prints GPUs: how each pair is joined.
 struct LinkMatrix {

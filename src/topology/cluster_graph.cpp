@@ -71,7 +71,7 @@ class Builder {
 
   void add_uplinks(int leaf) {
     const FabricSpec& f = hardware_.fabric;
-    const double up = p_.nodes_per_unit * f.nic_gb_per_s.value / f.oversubscription.value / f.spines;
+    const double up = p_.leaf_nodes * f.nic_gb_per_s.value / f.oversubscription.value / f.spines;
     for (int s = 0; s < f.spines; ++s)
       connect(at(VertexKind::leaf, leaf), at(VertexKind::spine, s), LinkKind::uplink, up, kUplinkLatencyUs);
   }

@@ -56,6 +56,7 @@ GroupLinks group_links(RankPattern pattern, const FabricSpec& fabric, const Plac
   out.nvlink_latency = microseconds(fabric.nvlink_latency_us.value);
   out.network = gb_per_s(fabric.nic_gb_per_s.value);
   out.network_alltoall = gb_per_s(fabric.nic_alltoall_gb_per_s.value);
+  out.network_dispatch = gb_per_s(fabric.nic_dispatch_gb_per_s.value);
   out.network_latency = microseconds(fabric.nic_latency_us.value);
   if (pattern.size == 1) return out;
 
@@ -75,8 +76,11 @@ GroupLinks group_links(RankPattern pattern, const FabricSpec& fabric, const Plac
   if (worst.domains == 1) return out;
 
   const NetworkShares shares = network_shares(pattern, fabric.oversubscription.value, p, routes);
-  out.network = out.network * shares.ring;
-  out.network_alltoall = out.network_alltoall * shares.all_to_all;
+  out.network = out.network * shares.ring.rate;
+  out.network_alltoall = out.network_alltoall * shares.all_to_all.rate;
+  out.network_dispatch = out.network_dispatch * shares.all_to_all.rate;
+  out.uplink_bound = shares.ring.by_uplink;
+  out.uplink_bound_alltoall = shares.all_to_all.by_uplink;
   out.network_latency = longest;
   return out;
 }

@@ -14,7 +14,10 @@ struct GroupLinks {
   BytesPerSecond nvlink;              ///< per rank and direction inside the domain
   BytesPerSecond network;             ///< per rank and direction to another domain, shared links counted
   BytesPerSecond network_alltoall;    ///< the same for all-to-all patterns
+  BytesPerSecond network_dispatch;    ///< the same for expert tokens; 0: as all-to-all
+  BytesPerSecond dispatch_rate() const { return network_dispatch.value > 0 ? network_dispatch : network_alltoall; }
   Seconds nvlink_latency, network_latency;  ///< one hop; network: over the leaf/spine hops that the group needs
+  bool uplink_bound = false, uplink_bound_alltoall = false;   ///< leaf uplinks, not NICs, set the network rates
   int network_hops = 0;               ///< switches between the farthest members; 0: none
 };
 

@@ -49,7 +49,8 @@ Placement place(const HardwareSpec& hardware, int gpus) {
   p.gpus_per_domain = gpus_used_per_domain(fabric, gpus);
   p.gpus_per_node = std::min(hardware.node.gpus, p.gpus_per_domain);
   p.nodes_per_domain = (p.gpus_per_domain + p.gpus_per_node - 1) / p.gpus_per_node;
-  p.nodes_per_unit = std::min(fabric.nodes_per_leaf_group, fabric.leaf_ports_down);
+  p.leaf_nodes = std::min(fabric.nodes_per_leaf_group, fabric.leaf_ports_down);
+  p.nodes_per_unit = std::max(1, p.leaf_nodes - fabric.spare_nodes_per_leaf_group);
   if (p.nodes_per_unit >= p.nodes_per_domain) p.nodes_per_unit -= p.nodes_per_unit % p.nodes_per_domain;
   return p;
 }

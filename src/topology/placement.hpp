@@ -10,7 +10,8 @@ namespace shardfit::topology {
 struct Placement {
   int gpus = 1;
   int gpus_per_node = 1, gpus_per_domain = 1;   ///< used ones; spare GPUs of a domain hold no rank
-  int nodes_per_domain = 1, nodes_per_unit = 1;
+  int nodes_per_domain = 1, nodes_per_unit = 1;   ///< of a unit: those that hold ranks
+  int leaf_nodes = 1;                             ///< nodes that a leaf has ports and uplinks for, spare ones included
 
   int domain_of(int rank) const { return rank / gpus_per_domain; }
   int node_of(int rank) const {
@@ -29,7 +30,7 @@ struct Placement {
 };
 
 /// A job that fits one domain has one to itself (all of its GPUs, if need be); a larger one gets `placed_per_domain` of
-/// each. A leaf takes no more nodes than it has ports, and whole domains where one fits.
+/// each. A leaf takes no more nodes than it has ports, less the spare ones, and whole domains where one fits.
 /// Throws InputError for sizes below one.
 Placement place(const HardwareSpec& hardware, int gpus);
 

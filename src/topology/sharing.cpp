@@ -3,7 +3,7 @@
 // Formula:    a ring crosses domains member by member: the k-th member in a domain sends to the k-th in the next,
 //             through its own NIC, or through that of the neighbour on the receiver's rail where the route is
 //             relayed. An all-to-all sends evenly to all members elsewhere. share = min over NICs and leaf uplinks
-//             (and downlinks) of capacity / load, at most 1; a leaf's uplinks carry nodes_per_unit /
+//             (and downlinks) of capacity / load, at most 1; a leaf's uplinks carry leaf_nodes /
 //             oversubscription NIC rates together.
 // Source:     NCCL's ring construction over NICs and PXN (src/graph/search.cc, src/transport/net.cc) as behaviour.
 // Valid when: traffic spreads evenly over the spines (adaptive routing), leaf and spine switches do not block.
@@ -31,10 +31,11 @@ struct Loads {
 
 double highest(const std::vector<double>& loads) { return *std::max_element(loads.begin(), loads.end()); }
 
-double worst_share(const Loads& loads, double uplink_capacity) {
+NetworkShare worst_share(const Loads& loads, double uplink_capacity) {
   const double nic = std::max({1.0, highest(loads.nic_out), highest(loads.nic_in)});
   const double leaf = std::max(highest(loads.leaf_up), highest(loads.leaf_down));
-  return std::min(1 / nic, leaf > uplink_capacity ? uplink_capacity / leaf : 1.0);
+  const double by_uplink = leaf > uplink_capacity ? uplink_capacity / leaf : 1.0;
+  return {std::min(1 / nic, by_uplink), by_uplink < 1 / nic};
 }
 
 void add_flow(int from, int to, const Placement& p, const RouteTable& routes, Loads& loads) {
@@ -91,7 +92,7 @@ NetworkShares network_shares(RankPattern pattern, double oversubscription, const
     add_ring(members, starts, p, routes, ring);
     add_all_to_all(members, starts, p, in_unit, all_to_all);
   });
-  const double uplink_capacity = p.nodes_per_unit / oversubscription;
+  const double uplink_capacity = p.leaf_nodes / oversubscription;
   return {worst_share(ring, uplink_capacity), worst_share(all_to_all, uplink_capacity)};
 }
 

@@ -12,8 +12,9 @@ namespace shardfit::topology {
 GroupLinks group_links(RankPattern pattern, const FabricSpec& fabric, const Placement& placement,
                        const RouteTable& routes);
 
-/// Part of the NIC rate that each flow keeps, (0, 1].
-struct NetworkShares { double ring = 1, all_to_all = 1; };
+/// Part of the NIC rate that each flow keeps, (0, 1], and whether the leaves' uplinks leave less than the NICs do.
+struct NetworkShare { double rate = 1; bool by_uplink = false; };
+struct NetworkShares { NetworkShare ring, all_to_all; };
 
 /// Loads of all groups of `pattern` together. Exposed for tests.
 NetworkShares network_shares(RankPattern pattern, double oversubscription, const Placement& placement,

@@ -10,17 +10,6 @@ namespace {
 
 constexpr double kClearDifference = 0.05;  // pairs closer than this have no order worth scoring
 
-QuantitySummary summarize_quantity(const std::string& name, std::vector<double> errors) {
-  QuantitySummary s{.quantity = name, .rows = int(errors.size())};
-  std::vector<double> magnitudes;
-  for (double e : errors) magnitudes.push_back(std::abs(e));
-  s.median_abs_error = quantile(magnitudes, 0.5);
-  s.p90_abs_error = quantile(magnitudes, 0.9);
-  s.max_abs_error = magnitudes.back();
-  s.bias = quantile(errors, 0.5);
-  return s;
-}
-
 VerdictSummary summarize_verdicts(const std::vector<Row>& rows) {
   VerdictSummary s;
   double squares = 0;
@@ -122,6 +111,17 @@ std::vector<RankCorrelation> rank_correlations(const Groups& groups) {
 
 }  // namespace
 
+QuantitySummary summarize_errors(const std::string& name, std::vector<double> errors) {
+  QuantitySummary s{.quantity = name, .rows = int(errors.size())};
+  std::vector<double> magnitudes;
+  for (double e : errors) magnitudes.push_back(std::abs(e));
+  s.median_abs_error = quantile(magnitudes, 0.5);
+  s.p90_abs_error = quantile(magnitudes, 0.9);
+  s.max_abs_error = magnitudes.back();
+  s.bias = quantile(errors, 0.5);
+  return s;
+}
+
 std::vector<GroupSummary> summarize_by(const std::vector<MeasuredRun>& runs, const std::vector<Row>& rows,
                                        const std::string& field, const std::string& quantity) {
   std::map<std::string, std::vector<double>> errors;
@@ -131,7 +131,7 @@ std::vector<GroupSummary> summarize_by(const std::vector<MeasuredRun>& runs, con
       if (score.name == quantity) errors[at == runs[i].fields.end() ? "-" : at->second].push_back(score.error());
   }
   std::vector<GroupSummary> groups;
-  for (const auto& [name, list] : errors) groups.push_back({name, summarize_quantity(quantity, list)});
+  for (const auto& [name, list] : errors) groups.push_back({name, summarize_errors(quantity, list)});
   return groups;
 }
 
@@ -168,7 +168,7 @@ Summary summarize(const std::vector<MeasuredRun>& runs, const std::vector<Row>& 
     s.errors += row.status == RowStatus::error;
     for (const Score& score : row.scores) errors[score.name].push_back(score.error());
   }
-  for (auto& [name, list] : errors) s.quantities.push_back(summarize_quantity(name, list));
+  for (auto& [name, list] : errors) s.quantities.push_back(summarize_errors(name, list));
   s.verdicts = summarize_verdicts(rows);
   const Groups groups = comparable_rows(runs, rows);
   s.order = summarize_order(groups);

@@ -59,6 +59,9 @@ enum class VerdictField { framework, hardware, model, count };
 /// Groups in the order of their names; of rows that were read.
 std::vector<VerdictGroup> verdicts_by(const std::vector<MeasuredRun>& runs, const std::vector<Row>& rows, VerdictField field);
 
+/// Errors of one quantity; `errors` are predicted over measured less 1, and must not be empty.
+QuantitySummary summarize_errors(const std::string& quantity, std::vector<double> errors);
+
 /// The p-th quantile (0..1) of values, by nearest rank. `values` is sorted by the call; must not be empty.
 double quantile(std::vector<double>& values, double p);
 

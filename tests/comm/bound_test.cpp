@@ -20,8 +20,8 @@ TEST_CASE("large messages are bound by the link they cross, small ones by latenc
   const comm::Network network = network_of(GpuGeneration::blackwell);
   CHECK(comm::bound_of(call(CollectiveKind::all_gather, 1e9), one_domain(8, 900), network) == Bound::nvlink);
   CHECK(comm::bound_of(call(CollectiveKind::all_gather, 1e5), one_domain(8, 900), network) == Bound::latency);
-  CHECK(comm::bound_of(call(CollectiveKind::all_gather, 1e9), across(4, 8, 900, 50), network) == Bound::network);
-  CHECK(comm::bound_of(call(CollectiveKind::all_to_all, 1e9), across(4, 8, 900, 50), network) == Bound::network);
+  CHECK(comm::bound_of(call(CollectiveKind::all_gather, 1e9), across(4, 8, 900, 50), network) == Bound::nic);
+  CHECK(comm::bound_of(call(CollectiveKind::all_to_all, 1e9), across(4, 8, 900, 50), network) == Bound::nic);
   CHECK(comm::bound_of(call(CollectiveKind::all_gather, 1e9), one_domain(1, 900), network) == Bound::nothing);
 }
 
@@ -34,7 +34,7 @@ TEST_CASE("DeepEP in one node of B200 is bound by its SMs, HybridEP by NVLink, e
   comm::Network network = network_of(GpuGeneration::blackwell);
   network.dispatcher = Dispatcher::deepep;
   CHECK(comm::bound_of(t, one_domain(8, 900), network) == Bound::sms);
-  CHECK(comm::bound_of(t, across(8, 8, 900, 50), network) == Bound::network);
+  CHECK(comm::bound_of(t, across(8, 8, 900, 50), network) == Bound::nic);
   network.dispatcher = Dispatcher::hybridep;
   CHECK(comm::bound_of(t, one_domain(64, 900), network) == Bound::nvlink);
 }

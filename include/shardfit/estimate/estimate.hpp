@@ -31,9 +31,11 @@ struct TrafficRow {
   double calls_per_step = 0;
   double payload_bytes = 0;                    ///< of one call (see block::Traffic)
   double nvlink_bytes_per_step = 0, network_bytes_per_step = 0;   ///< sent by one rank
+  double host_bytes_per_step = 0;              ///< copied over the host link (offload)
+  double bytes_per_microbatch = 0;             ///< of all three, if it happens every micro-batch; else 0
   double busy_s = 0;                           ///< per step, if nothing hid it
   std::string_view hides_behind;               ///< "nothing", "gemm", ...
-  std::string_view bound_by;                   ///< "nvlink", "network", "latency"
+  std::string_view bound_by;                   ///< "NVLink", "NIC", "leaf uplink", "SMs", "latency", "host link"
 };
 
 /// Time and memory of one module of the model on one stage, per micro-batch.
@@ -99,6 +101,7 @@ struct Estimate {
   TimeLedger time;                             ///< one step
   std::vector<StageTime> stages;
   std::vector<TrafficRow> traffic;
+  int dispatcher_sms = 0;                      ///< SMs that the expert library holds while it runs; 0: none of its own
   std::vector<ModuleRow> modules;
   SampleFigures sample;
   Verdict verdict;

@@ -77,9 +77,11 @@ struct FabricSpec {
   Figure nvlink_latency_us;
   Figure nic_gb_per_s;                     ///< per GPU and direction
   Figure nic_alltoall_gb_per_s;            ///< what all-to-all gets of a NIC
+  Figure nic_dispatch_gb_per_s;            ///< what the exchange of expert tokens gets of it; 0: as all-to-all
   Figure nic_latency_us;
   int leaf_ports_down = 32, spines = 8;    ///< rail-optimised leaf/spine
   int nodes_per_leaf_group = 32;           ///< nodes whose rails meet in one leaf a rail (a scalable unit)
+  int spare_nodes_per_leaf_group = 0;      ///< of these, kept for repairs: they hold no rank
   Figure oversubscription;                 ///< uplink: 1 = none
   bool sharp = false;
 };

@@ -91,11 +91,20 @@ struct PipelineSplit {
   friend bool operator==(const PipelineSplit&, const PipelineSplit&) = default;
 };
 
+/// Members of the outer ring of cp_comm_type a2a+p2p; cp over it exchange heads inside. Megatron-Core asks for
+/// hierarchical_context_parallel_sizes; two outer groups are assumed where cp allows (else its smallest divisor).
+constexpr int hierarchical_cp_ring(int cp) {
+  for (int q = 2; q < cp; ++q)
+    if (cp % q == 0) return q;
+  return cp;
+}
+
 /// One way to lay a training run out on a cluster. Axes are Megatron's; dp and edp follow from the GPU count.
 struct Layout {
   int tp = 1, cp = 1, pp = 1, vpp = 1, ep = 1, etp = 1;
   int micro_batch_size = 1;
   bool sequence_parallel = false;
+  bool use_tp_pp_dp_mapping = false;       ///< ranks in the order tp-cp-ep-pp-dp in place of tp-cp-ep-dp-pp
   Sharding sharding = Sharding::optimizer;
   int optimizer_instances = 1;             ///< above 1: HSDP
   bool fsdp_double_buffer = false;

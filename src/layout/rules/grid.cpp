@@ -29,6 +29,16 @@ constexpr Rule kRules[] = {
      {Axis::ep, Axis::etp, Axis::pp},
      Reads{On::ep, On::etp, On::pp},
      [](const Case& c) { return divides(std::int64_t(c.layout.etp) * c.layout.ep * c.layout.pp, c.job.gpus); }},
+    {{"pp_order", "grid", "use_tp_pp_dp_mapping with pp above 1: tp * cp equals etp * ep, so that both grids have the same stages",
+      "tp * cp", "etp * ep", RuleSource::megatron_core, "Megatron-LM core/parallel_state.py:initialize_model_parallel"},
+     RuleScope::megatron,
+     {Axis::ep, Axis::etp},
+     Reads{On::tp, On::cp, On::ep, On::etp, On::pp},
+     [](const Case& c) {
+       const Layout& l = c.layout;
+       if (!l.use_tp_pp_dp_mapping || l.pp == 1 || c.job.experts == 0) return kPass;
+       return equals(std::int64_t(l.tp) * l.cp, std::int64_t(l.etp) * l.ep);
+     }},
     {{"batch", "grid", "micro_batch_size * dp divides a global batch of at least 1", "micro_batch_size * dp",
       "global_batch_size", RuleSource::megatron_core, "Megatron-LM core/num_microbatches_calculator.py"},
      RuleScope::everywhere,
