@@ -31,30 +31,22 @@ constexpr EnumArray<GpuGeneration, NcclBelief> kBelief{{{
     {18 * 40.1 * kPerUs, 282 * kPerUs, 0, 0.74 * 18 * 40.1 * kPerUs, 90 * kPerUs, 70 * kPerUs},
 }}};
 
-constexpr EnumArray<GpuGeneration, RingFit> kRing{{{
-    {9.65, 0.958, 9.80, 0.810, 2.32, 4.49},
-    {5.13, 0.823, 5.69, 0.895, 1.76, 2.76},
-    {9.03, 1.030, 11.4, 0.834, 1.16, 1.09},
-}}};
-
-// Above 1 because a rank's link carries S + S/n for an all-reduce that counts as 2S(n-1)/n.
-constexpr EnumArray<GpuGeneration, NvlsFit> kNvls{{{
-    {0, 1, 0},   // Ampere has none
-    {12.7, 1.100, 5.28},
-    {12.3, 1.065, 10.1},
-}}};
-
-constexpr EnumArray<GpuGeneration, PairwiseFit> kPairwise{{{
-    {10.8, 0.309, 0.799, 3.26, 4.97},
-    {7.41, 0.136, 0.775, 8.59, 2.86},
-    {10.4, 0.287, 0.801, 0.983, 2.90},
+// NVLS rates are above 1 because a rank's link carries S + S/n for an all-reduce that counts as 2S(n-1)/n.
+constexpr EnumArray<GpuGeneration, CollectiveFit> kFit{{{
+    {.ring = {9.65, 0.958, 9.80, 0.810, 2.32, 4.49},
+     .nvls = {0, 1, 0},   // Ampere has none
+     .pairwise = {10.8, 0.309, 0.799, 3.26, 4.97}},
+    {.ring = {5.13, 0.823, 5.69, 0.895, 1.76, 2.76},
+     .nvls = {12.7, 1.100, 5.28},
+     .pairwise = {7.41, 0.136, 0.775, 8.59, 2.86}},
+    {.ring = {9.03, 1.030, 11.4, 0.834, 1.16, 1.09},
+     .nvls = {12.3, 1.065, 10.1},
+     .pairwise = {10.4, 0.287, 0.801, 0.983, 2.90}},
 }}};
 
 }  // namespace
 
 const NcclBelief& nccl_belief(GpuGeneration generation) { return kBelief[generation]; }
-const RingFit& ring_fit(GpuGeneration generation) { return kRing[generation]; }
-const NvlsFit& nvls_fit(GpuGeneration generation) { return kNvls[generation]; }
-const PairwiseFit& pairwise_fit(GpuGeneration generation) { return kPairwise[generation]; }
+const CollectiveFit& collective_fit(GpuGeneration generation) { return kFit[generation]; }
 
 }  // namespace shardfit::comm

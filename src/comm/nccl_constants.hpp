@@ -35,10 +35,15 @@ struct NvlsFit { double base, rate, ramp; };
 /// All-to-all and send/recv. Five fitted numbers.
 struct PairwiseFit { double base, peer, rate, own_copy, ramp; };
 
+/// All fitted numbers of a GPU generation.
+struct CollectiveFit {
+  RingFit ring;
+  NvlsFit nvls;
+  PairwiseFit pairwise;
+};
+
 const NcclBelief& nccl_belief(GpuGeneration generation);
-const RingFit& ring_fit(GpuGeneration generation);
-const NvlsFit& nvls_fit(GpuGeneration generation);
-const PairwiseFit& pairwise_fit(GpuGeneration generation);
+const CollectiveFit& collective_fit(GpuGeneration generation);
 
 /// NCCL's latency of a protocol on NVLink: base and step of rings. Same source as NcclBelief.
 struct ProtocolLatency { double base, hop; };

@@ -48,7 +48,7 @@ double stream_us(double wire, double nvlink_rate, const AcrossDomains& a) {
 constexpr double kPatStepShare = 1 / 3.5, kPatPerRank = 2.8, kPatRate = 0.75;
 
 double pat_us(double wire, const AcrossDomains& a) {
-  return ring_fit(a.generation).base + std::log2(a.ranks) * network_step(a) * kPatStepShare + kPatPerRank * a.ranks +
+  return collective_fit(a.generation).ring.base + std::log2(a.ranks) * network_step(a) * kPatStepShare + kPatPerRank * a.ranks +
          wire / (kPatRate * kNicShare * a.network);
 }
 
@@ -59,8 +59,8 @@ double ramp_us(double ramp, double stream, const AcrossDomains& a) {
 }  // namespace
 
 double all_reduce_us(double bytes, const AcrossDomains& a) {
-  const RingFit& ring = ring_fit(a.generation);
-  const NvlsFit& nvls = nvls_fit(a.generation);
+  const RingFit& ring = collective_fit(a.generation).ring;
+  const NvlsFit& nvls = collective_fit(a.generation).nvls;
   const bool in_switch = reduces_in_switch(a);
   const double wire = 2 * bytes * (a.ranks - 1) / a.ranks;
   const double stream = stream_us(wire, in_switch ? nvls.rate : ring.rate, a);
@@ -74,7 +74,7 @@ double all_reduce_us(double bytes, const AcrossDomains& a) {
 }
 
 double gather_or_scatter_us(double bytes, const AcrossDomains& a) {
-  const RingFit& ring = ring_fit(a.generation);
+  const RingFit& ring = collective_fit(a.generation).ring;
   const double wire = bytes * (a.ranks - 1) / a.ranks;
   const double stream = stream_us(wire, ring.rate, a);
   const double steps_inside = a.ranks - a.domains, steps_across = a.domains - 1;
@@ -87,14 +87,14 @@ double gather_or_scatter_us(double bytes, const AcrossDomains& a) {
 }
 
 double broadcast_us(double bytes, const AcrossDomains& a) {
-  const RingFit& ring = ring_fit(a.generation);
+  const RingFit& ring = collective_fit(a.generation).ring;
   const double stream = stream_us(bytes, ring.rate, a);
   const double fill = (a.ranks - a.domains) * ring.hop_simple + (a.domains - 1) * network_step(a);
   return ring.base + std::hypot(fill, stream) + ramp_us(ring.ramp, stream, a);
 }
 
 double all_to_all_us(double bytes, const AcrossDomains& a) {
-  const PairwiseFit& fit = pairwise_fit(a.generation);
+  const PairwiseFit& fit = collective_fit(a.generation).pairwise;
   const double per_peer = bytes / a.ranks;
   const double inside = per_peer * (a.members - 1) / (fit.rate * a.nvlink) + per_peer / (fit.own_copy * a.nvlink);
   const double across = per_peer * (a.ranks - a.members) / a.network_alltoall;
@@ -103,7 +103,7 @@ double all_to_all_us(double bytes, const AcrossDomains& a) {
 }
 
 double send_us(double bytes, const AcrossDomains& a) {
-  return pairwise_fit(a.generation).base + network_step(a) + bytes / (kNicShare * a.network);
+  return collective_fit(a.generation).pairwise.base + network_step(a) + bytes / (kNicShare * a.network);
 }
 
 }  // namespace shardfit::comm

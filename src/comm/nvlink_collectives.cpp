@@ -21,6 +21,8 @@
 namespace shardfit::comm {
 namespace {
 
+const CollectiveFit& fit_of(const InDomain& in) { return in.fit ? *in.fit : collective_fit(in.generation); }
+
 struct RingWork {
   double wire = 0;    ///< bytes that a rank sends
   double own = 0;     ///< bytes that it copies for itself
@@ -47,7 +49,7 @@ Choice choose_protocol(const RingWork& work, const NcclBelief& belief) {
 }
 
 double ring_us(Protocol protocol, const RingWork& work, const InDomain& in) {
-  const RingFit& fit = ring_fit(in.generation);
+  const RingFit& fit = fit_of(in).ring;
   const double stream = work.wire / (fit.rate * in.nvlink) + work.own / (fit.own_copy * in.nvlink);
   switch (protocol) {
     case Protocol::ll: return fit.base + work.steps * fit.hop_ll + work.wire / nccl_belief(in.generation).ll;
@@ -74,7 +76,7 @@ double ring_us(const Choice& choice, const RingWork& work, const InDomain& in) {
 }
 
 double nvls_us(double wire, const InDomain& in) {
-  const NvlsFit& fit = nvls_fit(in.generation);
+  const NvlsFit& fit = fit_of(in).nvls;
   const double stream = wire / (fit.rate * in.nvlink);
   return fit.base + stream + (fit.ramp + kRampPerRank * in.ranks) * std::sqrt(stream);
 }
@@ -109,14 +111,14 @@ double broadcast_us(double bytes, const InDomain& in) {
 }
 
 double all_to_all_us(double bytes, const InDomain& in) {
-  const PairwiseFit& fit = pairwise_fit(in.generation);
+  const PairwiseFit& fit = fit_of(in).pairwise;
   const double n = in.ranks;
   const double stream = bytes * (n - 1) / n / (fit.rate * in.nvlink) + bytes / n / (fit.own_copy * in.nvlink);
   return fit.base + fit.peer * (n - 1) + stream + fit.ramp * std::sqrt(stream);
 }
 
 double send_us(double bytes, const InDomain& in) {
-  const PairwiseFit& fit = pairwise_fit(in.generation);
+  const PairwiseFit& fit = fit_of(in).pairwise;
   const double stream = bytes / (fit.rate * in.nvlink);
   return fit.base + stream + fit.ramp * std::sqrt(stream);
 }

@@ -7,11 +7,14 @@
 //   reduce-scatter of every unit every micro-batch. Instances: the inner group does that, an all-reduce of the shard
 //   follows across instances. After that, with nothing to hide it: one all-reduce of the gradients of weights that tp does
 //   not split (norms, router, ...) under sequence parallelism, one of the embedding's copies, one of two scalars (gradient
-//   norm, overflow) over all ranks.
+//   norm, overflow) over all ranks. Buffers go in buckets, FSDP's in units, a call each.
 // Source: Megatron-LM core/distributed/param_and_grad_buffer.py, core/distributed/fsdp, core/distributed/
 //   finalize_model_grads.py (_allreduce_non_tensor_model_parallel_grads, _allreduce_embedding_grads),
 //   core/optimizer/clip_grads.py:get_grad_norm_fp32; torch fully_shard.
 // Ignores: token counts and losses (scalars), the router's expert bias (a number an expert).
+
+#include <algorithm>
+#include <cmath>
 
 #include "estimate/stages.hpp"
 
@@ -53,6 +56,20 @@ inline double gathered_bytes(const TrainingSpec& t) {
   return per_tensor ? 1 : t.precision == Precision::nvfp4 ? 0.5 : 2;
 }
 
+/// Buckets of a gradient buffer: on the first stage, where they hide behind backward, of the larger of 40 million and a
+/// million elements a rank of the group; elsewhere one. Source: Megatron-LM core/distributed/distributed_data_parallel.py.
+inline double buckets(const Layout& layout, int stage, double elements, int ranks) {
+  if (stage > 0 || !layout.overlap.grad_reduce) return 1;
+  return std::max(1.0, std::ceil(elements / std::max(40e6, 1e6 * ranks)));
+}
+
+/// Units that FSDP gathers and reduces one by one: the stage's layers, embeddings and heads.
+inline double fsdp_units(const StageWork& work) {
+  double units = work.embeddings + work.mtp_layers + work.heads;
+  for (const int layers : work.layers) units += layers;
+  return std::max(1.0, units);
+}
+
 }  // namespace detail
 
 template <class F>
@@ -80,13 +97,19 @@ void for_each_data_parallel_call(const Problem& problem, Evaluation& e, const La
     const bool every = full || layout.sharding == Sharding::optimizer_grads;
     const bool sync_every = layout.sharding != Sharding::full_torch || problem.job.stack.gradient_sync_every_microbatch;
     const double reduces = every && sync_every ? m : 1;
+    const auto emit_pieces = [&](DataParallelCall call, double pieces) {
+      call.bytes /= pieces;
+      call.calls *= pieces;
+      emit(call);
+    };
+    const double pieces = every ? detail::fsdp_units(e.work(stage)) : detail::buckets(layout, stage, elements, shape.size);
     if (layout.sharding == Sharding::none || layout.sharding == Sharding::layerwise) {
-      emit({reduce, group, CollectiveKind::all_reduce, shape, elements * gradient, 1, true});
+      emit_pieces({reduce, group, CollectiveKind::all_reduce, shape, elements * gradient, 1, true}, pieces);
       return;
     }
-    emit({reduce, group, CollectiveKind::reduce_scatter, inner, elements * gradient, reduces, true});
-    if (full) emit({gather, group, CollectiveKind::all_gather, inner, (elements + frozen) * gathered, 2 * m, false});
-    else emit({gather, group, CollectiveKind::all_gather, inner, elements * gathered, 1, false});
+    emit_pieces({reduce, group, CollectiveKind::reduce_scatter, inner, elements * gradient, reduces, true}, pieces);
+    emit_pieces({gather, group, CollectiveKind::all_gather, inner, (elements + (full ? frozen : 0)) * gathered,
+                 full ? 2 * m : 1, false}, pieces);
     emit({"gradient shards across instances", group, CollectiveKind::all_reduce, outer,
           elements * gradient / inner.size, 1, true});
   };

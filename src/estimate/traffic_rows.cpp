@@ -153,7 +153,11 @@ class StageTraffic {
       const block::Traffic t{.name = call.what, .group = call.group, .kind = call.kind, .bytes = call.bytes};
       TrafficRow& row = add(call.what, "step", t, call.calls, e_.parts.links_of(call.shape));
       row.hides_behind = call.exposed ? "nothing" : call.gradient ? "backward" : "forward";
-      if (call.calls >= grid_.microbatches && grid_.microbatches > 1) set_per_microbatch(row);   // FSDP
+      const bool whole = layout_.sharding == Sharding::full || layout_.sharding == Sharding::full_torch;
+      const bool scatters = call.kind == CollectiveKind::reduce_scatter;
+      if ((whole && (scatters || call.kind == CollectiveKind::all_gather)) ||
+          (layout_.sharding == Sharding::optimizer_grads && scatters))
+        set_per_microbatch(row);   // Megatron-FSDP and FSDP2
     });
   }
 

@@ -191,3 +191,28 @@ TEST_CASE("the change that check proposes does fit, and is one flag away") {
   CHECK(again["layout"]["layout_id"] == check["change"]["layout_id"]);
   CHECK(again["verdict"]["peak_memory_gib"] == check["change"]["peak_memory_gib"]);
 }
+
+TEST_CASE("points of measured collectives are held against the model, with limits that can fail") {
+  const std::string points = std::string(SHARDFIT_SOURCE_DIR) + "/tests/measured/points/nccl.csv";
+  for (const char* format : {"table", "csv", "json", "markdown"}) {
+    const Ran ran = run({"validate", "--points", points, "--format", format});
+    CAPTURE(format);
+    CHECK(ran.code == 0);
+    CHECK_FALSE(ran.out.empty());
+  }
+  const json families = run_json({"validate", "--points", points})["family"];
+  CHECK(families.size() == 2);
+  CHECK(run({"validate", "--points", points, "--max-median", "0.0001"}).code == 1);
+  CHECK(run({"validate", "--points", points, "--where", "tuned"}).code == 2);
+  CHECK(run({"validate"}).code == 2);
+}
+
+TEST_CASE("topo draws where each group lies, and lets the fabric be changed") {
+  const json topo = run_json({"topo", "b200-hgx", "--gpus", "1024", "--oversubscription", "4", "--spare-nodes", "2"});
+  CHECK(topo["matrix"].size() >= 10);
+  const json placed = run_json({"topo", kSmall, "--tp", "2", "--ep", "4", "--pp", "1", "--cp", "1", "--vpp", "1"});
+  bool tp_drawn = false;
+  for (const json& row : placed["placement"]) tp_drawn |= row["group"] == "tp" && row["gpus"] == "##......";
+  CHECK(tp_drawn);
+  CHECK(run({"topo", "gb200-nvl72", "--per-domain", "73"}).code == 2);
+}

@@ -107,7 +107,8 @@ TEST_CASE("figures spot-checked against their sources") {
   CHECK(h100.gpu.sustained_factor.value > 0.75);
   CHECK(h100.gpu.sustained_factor.value < 1.05);
   CHECK(gb300.fabric.nic_gb_per_s.value == 100);
-  CHECK(gb300.fabric.nic_alltoall_gb_per_s.value == 50);
+  CHECK(gb300.fabric.nic_alltoall_gb_per_s.value == 24);
+  CHECK(gb300.fabric.nic_dispatch_gb_per_s.value == 50);
 }
 
 TEST_CASE("the shared coefficients lie inside their ranges") {

@@ -21,10 +21,16 @@ Layout layout_of(int tp, int cp, int pp, int ep, int etp) {
   return layout;
 }
 
-/// Grids of 64 ranks that divide exactly, dense and expert side unlike.
+Layout pp_before_dp(Layout layout) {
+  layout.use_tp_pp_dp_mapping = true;
+  return layout;
+}
+
+/// Grids of 64 ranks that divide exactly, dense and expert side unlike; in the other order the two have the same stages.
 std::vector<Layout> grids_of_64() {
   return {layout_of(2, 2, 2, 8, 1), layout_of(1, 1, 1, 64, 1), layout_of(8, 1, 4, 2, 2), layout_of(1, 4, 2, 4, 4),
-          layout_of(4, 2, 1, 16, 2)};
+          layout_of(4, 2, 1, 16, 2), pp_before_dp(layout_of(2, 2, 2, 4, 1)), pp_before_dp(layout_of(4, 1, 4, 2, 2)),
+          pp_before_dp(layout_of(1, 4, 8, 2, 2)), pp_before_dp(layout_of(2, 2, 1, 8, 1))};
 }
 
 }  // namespace
@@ -132,4 +138,19 @@ TEST_CASE("expert groups are consecutive ranks, etp apart; they fold over tp, cp
   CHECK(group_members(shapes.tp, 11) == std::vector{10, 11});
   CHECK(group_members(shapes.cp, 11) == std::vector{9, 11});
   CHECK(group_members(shapes.pp, 11) == std::vector{11, 43});
+}
+
+TEST_CASE("with tp-cp-ep-pp-dp stages lie inside a replica: 64 ranks, tp2 cp2 pp2") {
+  const Layout layout = pp_before_dp(layout_of(2, 2, 2, 4, 1));
+  const GroupShapes shapes = group_shapes(layout, grid_sizes(layout, 64, 64));
+  CHECK(group_members(shapes.pp, 11) == std::vector{11, 15});
+  CHECK(group_members(shapes.dp, 3) == std::vector{3, 11, 19, 27, 35, 43, 51, 59});
+  CHECK(group_members(shapes.dp_cp, 12) ==
+        std::vector{4, 6, 12, 14, 20, 22, 28, 30, 36, 38, 44, 46, 52, 54, 60, 62});
+  CHECK(group_members(shapes.ep, 14) == std::vector{12, 13, 14, 15});
+  CHECK(group_members(shapes.edp, 3) == std::vector{3, 11, 19, 27, 35, 43, 51, 59});
+  CHECK(group_members(shapes.ends, 9) == std::vector{9, 13});
+  // Two optimizer instances: halves of the dp x cp list, and pairs of equals.
+  CHECK(group_members(inner_instance(shapes.dp_cp, 2), 12) == std::vector{4, 6, 12, 14, 20, 22, 28, 30});
+  CHECK(group_members(across_instances(shapes.dp_cp, 2), 12) == std::vector{12, 44});
 }

@@ -90,6 +90,21 @@ TEST_CASE("sizes that make no cluster are refused") {
   CHECK_THROWS_AS(Cluster(h, 8), InputError);
 }
 
+TEST_CASE("clusters of 8 to 16,384 GPUs of both kinds: every kind of pair has a route, none leaves the domain in vain") {
+  for (const HardwareSpec& h : {hgx_b200(), nvl72_gb200()})
+    for (int gpus = 8; gpus <= 16384; gpus *= 2) {
+      CAPTURE(gpus);
+      const Cluster c(h, gpus);
+      const topology::LinkMatrix m = c.link_matrix();
+      for (const int rank : m.ranks) {
+        const topology::Route& route = c.route(0, rank);
+        CHECK(route.exists);
+        CHECK((route.network_switches == 0) == (c.domain_of(rank) == 0));
+      }
+      CHECK(c.links({gpus, 1}).domains == c.domain_of(gpus - 1) + 1);
+    }
+}
+
 TEST_CASE("16,384 GPUs and the groups of a sweep in well under two seconds") {
   const auto start = std::chrono::steady_clock::now();
   const Cluster c(hgx_b200(), 16384);

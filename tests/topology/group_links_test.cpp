@@ -105,3 +105,47 @@ TEST_CASE("a group of one sees no network") {
   CHECK(g.domains == 1);
   CHECK(g.network_hops == 0);
 }
+
+TEST_CASE("tp-cp-ep-pp-dp puts a pipeline into the node and data parallelism across") {
+  const Cluster c(hgx_b200(), 64);
+  // tp 2, cp 2, pp 2, dp 8: stages 4 ranks apart, replicas 8.
+  const GroupLinks pp = c.links({2, 4});
+  CHECK(pp.nodes == 1);
+  // dp x cp: pairs 2 apart in each of 8 nodes.
+  const GroupLinks dp_cp = c.links({16, 2, 2, 8});
+  CHECK(dp_cp.size == 16);
+  CHECK(dp_cp.domains == 8);
+  CHECK(dp_cp.members_per_domain == 2);
+  // In the order tp-cp-ep-dp-pp the stages lie 32 ranks apart: every replica crosses.
+  CHECK(c.links({2, 32}).domains == 2);
+  CHECK(c.links({16, 2}).domains == 4);
+}
+
+TEST_CASE("runs of a group that follow one another without a gap are the plain group") {
+  const Cluster c(hgx_b200(), 64);
+  const GroupLinks runs = c.links({16, 2, 4, 8}), plain = c.links({16, 2});
+  CHECK(runs.domains == plain.domains);
+  CHECK(runs.nodes == plain.nodes);
+  CHECK(runs.members_per_domain == plain.members_per_domain);
+  CHECK(runs.network == plain.network);
+}
+
+TEST_CASE("PP over racks: each stage a rack, under a partial rack of 64") {
+  HardwareSpec whole = nvl72_gb200();
+  whole.fabric.placed_per_domain = 72;
+  CHECK(Cluster(nvl72_gb200(), 128).links({2, 64}).domains == 2);
+  CHECK(Cluster(nvl72_gb200(), 128).links({64, 1}).domains == 1);
+  // With all 72 used the second EP64 begins in the first rack and ends in the second.
+  const GroupLinks cut = Cluster(whole, 144).links({64, 1});
+  CHECK(cut.domains == 2);
+  CHECK(cut.members_per_domain == 56);
+}
+
+TEST_CASE("expert tokens have a NIC rate of their own where the file says so") {
+  HardwareSpec h = hgx_b200();
+  CHECK(Cluster(h, 64).links({64, 1}).dispatch_rate() == gb_per_s(50));
+  h.fabric.nic_alltoall_gb_per_s.value = 96;
+  h.fabric.nic_dispatch_gb_per_s.value = 40;
+  CHECK(Cluster(h, 64).links({64, 1}).dispatch_rate() == gb_per_s(40));
+  CHECK(Cluster(h, 64).links({64, 1}).network_alltoall == gb_per_s(96));
+}

@@ -52,3 +52,21 @@ TEST_CASE("a shift that changes rail keeps one flow a NIC") {
   // 12 apart: ranks 0-3 meet 12-15 (rails 4-7 of node 1), ranks 4-7 meet 16-19 (rails 0-3 of node 2).
   CHECK(network(1, {2, 12}) == doctest::Approx(50));
 }
+
+TEST_CASE("what binds is named: the NIC, or uplinks that groups share") {
+  const auto links = [](double oversubscription) { return Cluster(small_units(oversubscription), 128).links({4, 32}); };
+  CHECK_FALSE(links(1).uplink_bound);
+  CHECK(links(2).uplink_bound);
+  CHECK_FALSE(Cluster(small_units(8), 128).links({4, 8}).uplink_bound);   // inside a unit
+  CHECK(Cluster(small_units(2), 128).links({128, 1}).uplink_bound_alltoall);
+}
+
+TEST_CASE("spare nodes hold no rank, and leave their uplinks to the others") {
+  HardwareSpec h = small_units(2);
+  h.fabric.spare_nodes_per_leaf_group = 1;   // 3 of 4 nodes of a unit in use
+  const Cluster c(h, 96);
+  CHECK(c.pair_class(0, 23) == topology::PairClass::same_unit_other_rail);
+  CHECK(c.pair_class(0, 24) == topology::PairClass::other_unit);
+  // Stages in other units: 3 flows on a leaf whose uplinks carry 4 / 2.
+  CHECK(c.links({4, 24}).network.value / kGB == doctest::Approx(50 * 2 / 3.0));
+}
