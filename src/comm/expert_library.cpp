@@ -7,7 +7,8 @@
 //             congested: left out); 2,850 points each way, fitted with the links' rates as the step-time fit has
 //             them. Kind fitted. HybridEP: three H100 points at 4 SMs of DeepEP hybrid-ep docs (2026-07). Kind
 //             fitted, weak. DeepEP 2 takes HybridEP's: not fitted; its README's ten figures (8 to 32 ranks, 6 to 64
-//             SMs, 2026-07) are met within 10 %.
+//             SMs, 2026-07) are met within 10 %. Shares of the links: HybridEP with 32 SMs on 8 to 36 GB200 and with 16
+//             SMs on 32 and 64 H100 (the same docs), without 40 us of latency. Kind fitted, five and six points.
 // Fit error:  DeepEP median 8.6 % dispatch, 8.9 % combine, p90 22 and 20 %; median of each system and rank count within
 //             11 %. One set for all generations: the rate of an SM hardly changes from Hopper to Blackwell.
 // Valid when: the SMs are the library's alone.
@@ -37,6 +38,8 @@ const CopyCost& copy_cost(const Network& network, bool dispatch) noexcept {
   if (network.dispatcher == Dispatcher::deepep) return dispatch ? kDeepEpDispatch : kDeepEpCombine;
   return kNone;
 }
+
+double kernel_nvlink_share(int ranks) noexcept { return 0.85 / (1 + 0.0047 * ranks); }
 
 int sms_taken(const Network& network) noexcept {
   if (network.dispatcher == Dispatcher::deepep) return network.dispatcher_sms > 0 ? network.dispatcher_sms : kDeepEpSms;

@@ -15,6 +15,12 @@ struct CopyCost {
 /// Fitted costs of the network's library for a dispatch or a combine.
 const CopyCost& copy_cost(const Network& network, bool dispatch) noexcept;
 
+/// Share of NVLink that HybridEP's and DeepEP's kernels reach alone, by the ranks of the group; and of a NIC's all-to-all
+/// rate. A step reaches the smaller shares of Coefficient::dispatch_nvlink and dispatch_network, which hold ranks waiting for
+/// one another too.
+double kernel_nvlink_share(int ranks) noexcept;
+inline constexpr double kKernelNetworkShare = 0.9;
+
 /// Time that the copying SMs need, us: tokens * (token_us + (hits + copies*domains) * width / rate) / SMs; 0 for NCCL.
 double copy_time_us(const block::Traffic& traffic, const GroupLinks& links, const Network& network) noexcept;
 

@@ -5,11 +5,13 @@
 //             ranks. time = bytes / bandwidth, bytes as the libraries count them: a token once a rank that gets it inside
 //             an NVLink domain, once a domain across, the own one included. HybridEP through torch copies rows between its
 //             buffers and tensors: 2 * rows received / memory bandwidth more, which the step model counts as permutation.
+//             Links' shares are those of the kernels alone (comm/expert_library.hpp); a step's come from step times.
 // Source:     DeepEP tests/test_intranode.py, test_internode.py and its hybrid-ep branch count bytes so.
 // Valid when: kernels that training uses. Low-latency kernels, which inference decodes with, have no prediction.
 // Checked by: tests/validation/points_test.cpp.
 #include <fmt/format.h>
 
+#include "comm/expert_library.hpp"
 #include "comm/expert_volume.hpp"
 #include "comm/traffic_time.hpp"
 #include "compute/device.hpp"
@@ -89,6 +91,8 @@ void score_dispatch(const PointRow& row, const PointContext& context, PointScore
   const topology::GroupLinks links = topology::Cluster(*hardware, ranks).links({ranks, 1});
   comm::Network network = comm::make_network(context.time, *hardware, library.dispatcher, sms);
   network.deepep_version = library.deepep_version;
+  network.dispatch_nvlink = comm::kernel_nvlink_share(ranks);   // the points are kernels alone
+  network.dispatch_network = comm::kKernelNetworkShare;
   const bool copies = library.dispatcher == Dispatcher::hybridep && row.text("mode") == "torch_api";
   const auto add = [&](const char* direction, const block::Traffic& call, const char* time, const char* rate) {
     const auto measured = measured_us(row, time, rate, counted_bytes(call, links));

@@ -89,6 +89,8 @@ std::vector<Edge> grid_edges() {
        set([](Job&, Layout& l) { l.pp = 8; }), 32, 16},
       {"expert_grid", moe_job(), set([](Job&, Layout& l) { l.ep = 8, l.pp = 2; }),
        set([](Job&, Layout& l) { l.etp = 2; }), 32, 16},
+      {"pp_order", moe_job(), set([](Job&, Layout& l) { l.use_tp_pp_dp_mapping = true, l.pp = l.cp = l.ep = 2; }),
+       set([](Job&, Layout& l) { l.ep = 4; }), 2, 4},
       {"batch", dense_job(), set([](Job&, Layout& l) { l.micro_batch_size = 4; }),
        set([](Job&, Layout& l) { l.micro_batch_size = 8; }), 128, 64},
       {"instances_divide_dp", dense_job(), set([](Job&, Layout& l) { l.pp = 2, l.optimizer_instances = 8; }),

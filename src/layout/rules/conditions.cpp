@@ -12,8 +12,7 @@ constexpr Condition kConditions[] = {
     // grid, batch, sequence
     {"grid", "ranks of the dense grid", "dense_grid axes_positive", ""},
     {"grid", "ranks of the expert grid", "expert_grid", ""},
-    {"grid", "pipeline last in the rank order, or equal data-parallel sizes", "",
-     "every layout has the default order tp-cp-ep-dp-pp", Standing::by_form},
+    {"grid", "pipeline last in the rank order, or equal data-parallel sizes", "pp_order", ""},
     {"grid", "optimizer instances",
      "instances_divide_dp instances_divide_edp instances_need_sharding layerwise_instances",
      "the part about weight shards (GTP) is out"},
