@@ -228,8 +228,11 @@ class Replay {
       return to_experts ? gather(stage, shapes_.etp, "etp", phase, rows, times)
                         : scatter(stage, shapes_.etp, "etp", phase, rows, times);
     }
+    // HybridEP sends a token's probability of every expert along with it, and brings their gradients back.
+    const bool forwards = phase != std::string("backward");
+    const double probabilities = l_.dispatcher == Dispatcher::hybridep && to_experts == forwards ? m_.experts * kFp32 : 0;
     on_groups(stage, shapes_.tp_ep, [&](const Players& p) {
-      p.dispatch_once({"tp_ep", collective, phase}, times * tokens, width, m_.experts);
+      p.dispatch_once({"tp_ep", collective, phase}, times * tokens, width + probabilities, m_.experts);
     });
   }
   void routing_map(int stage, const char* phase, double times) {
