@@ -91,8 +91,7 @@ Section traffic_section(const Estimate& estimate) {
   Section section{"traffic", fmt::format("Traffic of one rank of stage {}, which sends longest", stage), std::move(table), {}};
   section.notes.push_back(kMeaning);
   if (estimate.dispatcher_sms > 0)
-    section.notes.push_back(fmt::format("the expert library holds {} SMs while it runs; compute beside it slows at least by "
-                                        "that share", estimate.dispatcher_sms));
+    section.notes.push_back(fmt::format("the expert library holds {} SMs while it runs", estimate.dispatcher_sms));
   return section;
 }
 
