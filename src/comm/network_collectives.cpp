@@ -12,9 +12,8 @@
 //             net = 11.2 us of proxy + the route's latency.
 // Source:     constants in nccl_constants.hpp; NCCL's latencies for the network steps.
 // Fit error:  time of all-reduce against 25 published figures on 1 to 20 racks and 2 to 4 HGX nodes: median 5 %,
-//             largest 18 % (1440 GPUs, 16 GiB). Not met: all-to-all of 128 GB300 over two racks, 47.7 GB/s of bus
-//             bandwidth measured, 98 from 50 GB/s a NIC; a single all-gather of 2 GiB over 256 H100, 200 GB/s
-//             measured, 262 predicted.
+//             largest 18 % (1440 GPUs, 16 GiB). Not met within 20 %: one iteration over 256 H100 (all-reduce
+//             25 % too slow, all-gather 24 % too quick), 512 MiB over 64 H100 with SHARP (24 % too slow).
 // Valid when: every member drives its own NIC.
 // Ignores:    SHARP in the switches, collnet, other traffic on the NIC.
 // Checked by: tests/comm/network_points_test.cpp, tests/comm/collective_laws_test.cpp.
