@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <limits>
 
 #include "io/load.hpp"
 #include "io/measured_profile.hpp"
@@ -102,27 +101,6 @@ void read_quantities(const Json& measured, MeasuredRun& run) {
     run.oom = false;
 }
 
-int key_value_heads(const ModelSpec& model) {
-  int least = std::numeric_limits<int>::max();
-  for (const MixerSpec& m : model.text.mixers)
-    if (const auto* gqa = std::get_if<GqaSpec>(&m.kind)) least = std::min(least, gqa->num_key_value_heads);
-  return least;
-}
-
-/// Tensor parallelism that a source does not state but somebody inferred stays within the key-value heads: beyond them
-/// Megatron-Core gathers the whole QKV activation in every layer (since its f7dfb9979 of 2025-12-06; before, it refused),
-/// and of the 544 carried runs that state it, one goes there. Returns the size that was inferred, or none.
-std::optional<int> bound_inferred_tp(Json& run) {
-  const Json assumed = run.value("assumed", Json::object());
-  const Json model = run.value("model", Json());
-  if (!assumed.is_object() || !assumed.contains("tp") || !assumed["tp"].is_number_integer() || !model.is_string())
-    return std::nullopt;
-  const int inferred = assumed["tp"].get<int>(), heads = key_value_heads(load_model(model.get<std::string>()));
-  if (inferred <= heads) return std::nullopt;
-  run["assumed"]["tp"] = heads;
-  return inferred;
-}
-
 bool is_tuned(const MeasuredRun& run, const Json& row) {
   const bool graded = run.status == "published" || run.perf_grade == "tuned";
   const bool timed = run.quantities.contains("step_time_s") || run.quantities.contains("tflops_per_gpu");
@@ -155,7 +133,6 @@ MeasuredRun read_row(const Json& row, const std::string& file, std::size_t index
     Json run_json = row;
     std::vector<std::string> filled = take_unmodelled(run_json);
     for (std::string& note : apply_software(run_json)) filled.push_back(std::move(note));
-    const std::optional<int> inferred_tp = bound_inferred_tp(run_json);
     run.scenario = read_run(Value(run_json, place), {Missing::assume, profile_of(row)});
     run.scenario.job.stack = dated(run.scenario.job.stack, row, run.scenario.job.model);
     if (has_inferred(row)) {
@@ -165,9 +142,6 @@ MeasuredRun read_row(const Json& row, const std::string& file, std::size_t index
                                    run.scenario.job.model);
     }
     Layout& base = run.scenario.base;
-    if (inferred_tp)
-      run.scenario.assumptions.push_back(fmt::format("tp {} is assumed, the key-value heads, where tp {} was inferred (layout.tp)",
-                                                     base.tp, *inferred_tp));
     const int ranks = run.scenario.job.gpus / std::max(1, base.tp * base.pp);
     if (const auto ep = implied_expert_parallel(run_json, run.scenario.job.model, ranks)) {
       base.ep = *ep;

@@ -68,9 +68,7 @@ TEST_CASE("assumed values and missing batches of VLM rows") {
   const auto runs = io::load_measured(kFolder + "throughput.json");
   const MeasuredRun& r = find(runs, "vlm-qwen3vl235b-3d-gb200-64-mbs4");
   CHECK(r.fields.at("assumed.tp") == "8");
-  CHECK(r.scenario.base.tp == 4);   // inferred, not stated: within the key-value heads
-  CHECK(std::any_of(r.scenario.assumptions.begin(), r.scenario.assumptions.end(),
-                    [](const std::string& a) { return a.find("tp 4 is assumed") == 0; }));
+  CHECK(r.scenario.base.tp == 8);
   CHECK(r.scenario.job.training.optimizer.grad_buffer_dtype == DType::bf16);
   CHECK(r.scenario.job.training.vision.has_value());
   CHECK_FALSE(r.tuned);
