@@ -46,12 +46,42 @@ DevicePeak device_peak(const Problem& problem, Evaluation& e, const Layout& layo
                        std::optional<Bytes> enough) {
   const memory::OutsideInputs& outside = outside_inputs(problem, e, layout, grid);
   DevicePeak peak;
+  const auto look = [&](int stage) { look_at(stage_inputs(problem, e, layout, grid, stage), outside, stage, peak); };
+  // What was too much for a neighbour most often is too much for this layout as well.
+  const int first = enough && e.fullest_stage < layout.pp && !e.work(e.fullest_stage).repeats ? e.fullest_stage : 0;
+  if (first > 0) {
+    look(first);
+    if (peak.need > *enough) return peak;
+    peak = {};
+  }
   for (int stage = 0; stage < layout.pp; ++stage) {
     if (e.work(stage).repeats) continue;   // and fewer live micro-batches
-    look_at(stage_inputs(problem, e, layout, grid, stage), outside, stage, peak);
-    if (enough && peak.need > *enough) return peak;
+    look(stage);
+    if (!enough || peak.need <= *enough) continue;
+    e.fullest_stage = stage;
+    return peak;
   }
   return peak;
+}
+
+Bytes state_floor(const Problem& problem, Evaluation& e, const Layout& layout, const GridSizes& grid) {
+  std::optional<Bytes>& kept = e.placement().floor;
+  if (kept) return *kept;
+  const memory::OutsideInputs& outside = outside_inputs(problem, e, layout, grid);
+  Bytes floor;
+  for (int stage = 0; stage < layout.pp; ++stage) {
+    if (e.work(stage).repeats) continue;
+    const memory::StageBase& base = stage_constants(problem, e, layout, grid, stage).base;
+    for (const MemoryMoment m : {MemoryMoment::after_build, MemoryMoment::between_steps, MemoryMoment::optimizer_step}) {
+      MemoryTotal use;
+      use.add(MemoryTerm::weights, base.state[m]);
+      memory::add_fsdp(base.fsdp.at(m), use);
+      memory::add_outside(outside, use);
+      floor = std::max(floor, use.total());
+    }
+  }
+  kept = floor;
+  return floor;
 }
 
 std::vector<StageMemory> memory_ledgers(const Problem& problem, Evaluation& e, const Layout& layout, const GridSizes& grid) {

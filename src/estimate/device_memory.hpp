@@ -16,11 +16,15 @@ struct DevicePeak {
 
 /// Looks at every stage and moment, keeping sums only. Stages whose chunks equal their predecessor's hold fewer live
 /// micro-batches and are passed over: they cannot be fuller.
-/// Ends at the first stage and moment above `enough`, if there is one.
+/// Ends at the first stage found above `enough`, if there is one: the peak is then no more than an example.
 DevicePeak device_peak(const Problem& problem, Evaluation& e, const Layout& layout, const GridSizes& grid,
                        std::optional<Bytes> enough = std::nullopt);
 
-/// The same with a ledger for every stage and moment.
+/// What the fullest rank of a layout needs at least, whatever its recompute and graphs: its use between steps, after the
+/// build and in the optimizer, with no graph's pool.
+Bytes state_floor(const Problem& problem, Evaluation& e, const Layout& layout, const GridSizes& grid);
+
+/// A ledger for every stage and moment.
 std::vector<StageMemory> memory_ledgers(const Problem& problem, Evaluation& e, const Layout& layout, const GridSizes& grid);
 
 /// What torch may have: the device's total less nothing (context and NCCL are counted as use).

@@ -20,6 +20,10 @@ Estimator::Workspace::Workspace() : data(std::make_unique<Data>()) {}
 Estimator::Workspace::~Workspace() = default;
 Estimator::Workspace::Workspace(Workspace&&) noexcept = default;
 
+Shortcuts Estimator::Workspace::shortcuts() const {
+  return data->evaluation ? data->evaluation->shortcuts : Shortcuts{};
+}
+
 Estimator::Estimator(Job job) : problem_(std::make_unique<const Problem>(std::move(job))) {}
 Estimator::~Estimator() = default;
 Estimator::Estimator(Estimator&&) noexcept = default;
@@ -39,6 +43,7 @@ void set_time(const estimate::Problem& problem, estimate::Evaluation& e, const L
               Quick& quick) {
   const estimate::StepAccount step = estimate::step_account(problem, e, layout, grid);
   quick.step_time_s = step.ledger.total().value;
+  quick.bottleneck = TimeTerm(0);
   quick.tokens_per_s_per_gpu = estimate::tokens_per_s_per_gpu(problem.job, quick.step_time_s);
   for (std::size_t t = 0; t < kCount<TimeTerm>; ++t)
     if (step.ledger.rows[TimeTerm(t)] > step.ledger.rows[quick.bottleneck]) quick.bottleneck = TimeTerm(t);
@@ -46,10 +51,18 @@ void set_time(const estimate::Problem& problem, estimate::Evaluation& e, const L
 
 }  // namespace
 
-Quick Estimator::quick(const Layout& layout, Workspace& workspace) const {
+estimate::Evaluation& Estimator::evaluation(Workspace& workspace) const {
   if (!workspace.data->evaluation) workspace.data->evaluation.emplace(*problem_);
-  estimate::Evaluation& e = *workspace.data->evaluation;
-  const GridSizes grid = grid_sizes(layout, problem_->job.gpus, problem_->job.training.global_batch_size);
+  return *workspace.data->evaluation;
+}
+
+GridSizes Estimator::grid_of(const Layout& layout) const {
+  return grid_sizes(layout, problem_->job.gpus, problem_->job.training.global_batch_size);
+}
+
+Quick Estimator::quick(const Layout& layout, Workspace& workspace) const {
+  estimate::Evaluation& e = evaluation(workspace);
+  const GridSizes grid = grid_of(layout);
   Quick quick;
   if (!e.prepare(*problem_, layout, grid)) return quick;
   set_memory(*problem_, estimate::device_peak(*problem_, e, layout, grid), quick);
@@ -65,28 +78,61 @@ Bytes Estimator::usable_memory() const { return estimate::usable_memory(problem_
 
 Bytes Estimator::host_memory(const Layout& layout, Workspace& workspace) const {
   if (layout.offload == Offload{}) return Bytes(0);
-  if (!workspace.data->evaluation) workspace.data->evaluation.emplace(*problem_);
-  estimate::Evaluation& e = *workspace.data->evaluation;
-  const GridSizes grid = grid_sizes(layout, problem_->job.gpus, problem_->job.training.global_batch_size);
+  estimate::Evaluation& e = evaluation(workspace);
+  const GridSizes grid = grid_of(layout);
   if (!e.prepare(*problem_, layout, grid)) return Bytes(0);
   return estimate::host_memory(*problem_, e, layout, grid);
 }
 
-std::optional<Quick> Estimator::quick_if_within(Bytes limit, const Layout& layout, Workspace& workspace) const {
-  if (!workspace.data->evaluation) workspace.data->evaluation.emplace(*problem_);
-  estimate::Evaluation& e = *workspace.data->evaluation;
-  const GridSizes grid = grid_sizes(layout, problem_->job.gpus, problem_->job.training.global_batch_size);
+namespace {
+
+/// Memory of a layout that needs at most `limit`, with the tables ready for its time; nothing for one that needs more.
+std::optional<Quick> memory_within(const estimate::Problem& problem, estimate::Evaluation& e, const Layout& layout,
+                                   const GridSizes& grid, Bytes limit) {
+  if (!e.prepare_placement(problem, layout, grid)) return std::nullopt;
+  if (estimate::state_floor(problem, e, layout, grid) > limit) {
+    ++e.shortcuts.by_state;
+    return std::nullopt;
+  }
+  if (e.graphs_too_much.covers(layout, limit)) {
+    ++e.shortcuts.by_graphs;
+    return std::nullopt;
+  }
+  e.parts.prepare_costs(layout);
   Quick quick;
-  if (!e.prepare(*problem_, layout, grid)) return std::nullopt;
-  set_memory(*problem_, estimate::device_peak(*problem_, e, layout, grid, limit), quick);
-  if (quick.peak > limit) return std::nullopt;
-  set_time(*problem_, e, layout, grid, quick);
+  set_memory(problem, estimate::device_peak(problem, e, layout, grid, limit), quick);
+  if (quick.peak <= limit) return quick;
+  e.graphs_too_much.add(layout);
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::optional<Quick> Estimator::quick_if_within(Bytes limit, const Layout& layout, Workspace& workspace) const {
+  estimate::Evaluation& e = evaluation(workspace);
+  const GridSizes grid = grid_of(layout);
+  std::optional<Quick> quick = memory_within(*problem_, e, layout, grid, limit);
+  if (quick) set_time(*problem_, e, layout, grid, *quick);
   return quick;
+}
+
+std::optional<Quick> Estimator::quick_bound(Bytes limit, const Layout& layout, Workspace& workspace) const {
+  estimate::Evaluation& e = evaluation(workspace);
+  const GridSizes grid = grid_of(layout);
+  std::optional<Quick> quick = memory_within(*problem_, e, layout, grid, limit);
+  if (!quick) return quick;
+  quick->step_time_s = estimate::step_floor(*problem_, e, layout, grid);
+  quick->tokens_per_s_per_gpu = estimate::tokens_per_s_per_gpu(problem_->job, quick->step_time_s);
+  return quick;
+}
+
+void Estimator::complete(const Layout& layout, Workspace& workspace, Quick& bound) const {
+  set_time(*problem_, *workspace.data->evaluation, layout, grid_of(layout), bound);
 }
 
 void Estimator::add_distinctions(const Layout& layout, Distinctions& found) const {
   estimate::Parts parts(*problem_);
-  parts.prepare(layout, {});
+  parts.prepare_shapes(layout, {});
   const auto add = [&found](EnumSet<RecomputeModule> set) {
     if (!set.empty() && std::find(found.recompute.begin(), found.recompute.end(), set) == found.recompute.end())
       found.recompute.push_back(set);

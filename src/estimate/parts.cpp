@@ -49,7 +49,7 @@ constexpr std::size_t kMostCached = 1024;
 
 }  // namespace
 
-CostKey cost_key(const Layout& layout) {
+CostKey cost_key(const Layout& layout, const CudaGraph& graph) {
   std::uint64_t number = 0;
   const auto append = [&number](std::uint64_t value, int bits) { number = number << bits | value; };
   constexpr int kLayerBits = 16, kEnumBits = 3, kSetBits = 10;
@@ -59,8 +59,8 @@ CostKey cost_key(const Layout& layout) {
   append(std::uint64_t(layout.recompute.method), 1);
   append(std::uint64_t(layout.recompute.num_layers), kLayerBits);
   append(layout.recompute.modules.bits(), kSetBits);
-  append(std::uint64_t(layout.cuda_graph.impl), kEnumBits);
-  append(layout.cuda_graph.scopes.bits(), kSetBits);
+  append(std::uint64_t(graph.impl), kEnumBits);
+  append(graph.scopes.bits(), kSetBits);
   append(layout.offload.activation_modules.bits(), kSetBits);
   append(layout.overlap.tp_comm, 1);
   return number;
@@ -92,7 +92,7 @@ CostCache::Slot CostCache::slot(const CostKey& key) {
   return {&costs_[at], found};
 }
 
-void Parts::prepare(const Layout& layout, const GridSizes& grid) {
+void Parts::prepare_shapes(const Layout& layout, const GridSizes& grid) {
   const ShardKey shard = shard_key(problem_, layout, grid);
   now_ = shard.whole_graph ? &whole_graph_ : &eager_;
   if (now_->shard_key != shard) {
@@ -102,7 +102,10 @@ void Parts::prepare(const Layout& layout, const GridSizes& grid) {
     now_->cost_key.reset();
     now_->cache.clear();
   }
-  const CostKey key = cost_key(layout);
+}
+
+void Parts::prepare_costs(const Layout& layout) {
+  const CostKey key = cost_key(layout, layout.cuda_graph);
   if (!key || now_->cost_key != key) {
     cost(layout, key);
     now_->cost_key = key;

@@ -49,7 +49,7 @@ using CostTable = std::vector<PartCosts>;
 /// And which the profiles and pass times depend on beside the shard key, as one number: recompute, graphs, offloaded
 /// modules, overlap of tensor-parallel traffic. None where a count of layers is out of all proportion.
 using CostKey = std::optional<std::uint64_t>;
-CostKey cost_key(const Layout& layout);
+CostKey cost_key(const Layout& layout, const CudaGraph& graph);
 
 /// Costs by cost key, of one shard key: a search returns to each key once for every way to cut and shard the model, and
 /// reads them where they lie. Memory is kept when the cache is emptied.
@@ -101,8 +101,10 @@ class Parts {
   Parts(const Parts&) = delete;            // tables hold pointers into themselves
   Parts& operator=(const Parts&) = delete;
 
-  /// Makes the tables those of `layout`.
-  void prepare(const Layout& layout, const GridSizes& grid);
+  /// Makes operations and parameters those of `layout`.
+  void prepare_shapes(const Layout& layout, const GridSizes& grid);
+  /// Then the costs. Call in this order.
+  void prepare_costs(const Layout& layout);
 
   const Part& kind(int k) const { return now_->kinds[std::size_t(k)]; }
   const Part& embedding() const { return now_->embedding; }

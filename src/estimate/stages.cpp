@@ -288,14 +288,49 @@ void PlacementConstants::clear() {
   for (Stage& stage : stages) stage.made = stage.step_made = false;
   outside.reset();
   transfer.reset();
+  floor.reset();
+}
+
+bool Evaluation::prepare_placement(const Problem& problem, const Layout& layout, const GridSizes& grid) {
+  parts.prepare_shapes(layout, grid);
+  if (!works.prepare(problem, layout, plan)) return false;
+  if (!placement().begin(layout, parts.builds())) return true;
+  graphs_too_much.clear();
+  if (live.shed())
+    for (PlacementConstants& p : placements) p.clear();
+  return true;
 }
 
 bool Evaluation::prepare(const Problem& problem, const Layout& layout, const GridSizes& grid) {
-  parts.prepare(layout, grid);
-  if (!works.prepare(problem, layout, plan)) return false;
-  if (placement().begin(layout, parts.builds()) && live.shed())
-    for (PlacementConstants& p : placements) p.clear();
+  if (!prepare_placement(problem, layout, grid)) return false;
+  parts.prepare_costs(layout);
   return true;
+}
+
+bool GraphsTooMuch::covers(const Layout& layout, Bytes limit) {
+  const CostKey key = cost_key(layout, {});
+  if (!key || key != key_ || limit != limit_ || layout.offload.activation_layers != offloaded_layers_) {
+    key_ = key;
+    limit_ = limit;
+    offloaded_layers_ = layout.offload.activation_layers;
+    known_.clear();
+    return false;
+  }
+  const CudaGraph& graph = layout.cuda_graph;
+  if (graph.impl == CudaGraphImpl::full_iteration) return false;
+  for (const Known& known : known_) {
+    if (known.expert_overlap != layout.overlap.expert_alltoall) continue;
+    if (known.graph.impl == CudaGraphImpl::none) return true;
+    // Local graphs without scopes hold whole layers, so their sets do not grow with their names.
+    const bool te = graph.impl == CudaGraphImpl::transformer_engine && known.graph.impl == graph.impl;
+    if (te && graph.scopes.contains_all(known.graph.scopes)) return true;
+  }
+  return false;
+}
+
+void GraphsTooMuch::add(const Layout& layout) {
+  if (layout.cuda_graph.impl != CudaGraphImpl::full_iteration)
+    known_.push_back({layout.cuda_graph, layout.overlap.expert_alltoall});
 }
 
 bool LiveTables::shed() {
@@ -349,11 +384,24 @@ memory::StaticInputs static_inputs(const Problem& problem, const memory::ParamCo
   return in;
 }
 
-const memory::StageInputs& stage_inputs(const Problem& problem, Evaluation& e, const Layout& layout,
-                                        const GridSizes& grid, int stage) {
+namespace {
+
+StageConstants& kept_constants(const Problem& problem, Evaluation& e, const Layout& layout, const GridSizes& grid, int stage) {
   PlacementConstants::Stage& kept = e.placement().stages[std::size_t(stage)];
   if (!kept.made) set_stage_constants(problem, e, layout, grid, stage, kept.memory), kept.made = true;
-  StageConstants& c = kept.memory;
+  return kept.memory;
+}
+
+}  // namespace
+
+const StageConstants& stage_constants(const Problem& problem, Evaluation& e, const Layout& layout, const GridSizes& grid,
+                                      int stage) {
+  return kept_constants(problem, e, layout, grid, stage);
+}
+
+const memory::StageInputs& stage_inputs(const Problem& problem, Evaluation& e, const Layout& layout,
+                                        const GridSizes& grid, int stage) {
+  StageConstants& c = kept_constants(problem, e, layout, grid, stage);
   const bool full = layout.recompute.granularity == RecomputeGranularity::full;
   const bool tower_full = full && layout.recompute.method == RecomputeMethod::uniform;
   const LiveCounts& live =

@@ -60,6 +60,7 @@ struct PlacementConstants {
   std::vector<Stage> stages;
   std::optional<memory::OutsideInputs> outside;
   std::optional<double> transfer;          ///< boundary_transfer
+  std::optional<Bytes> floor;              ///< state_floor
 
   /// Empties the constants if they are not those of `layout`; true if it did.
   bool begin(const Layout& layout, int builds);
@@ -71,6 +72,24 @@ struct PlacementConstants {
   int builds_ = 0;                         ///< 0: of no layout
 };
 
+/// Graphs that need more than a limit on the placement and recompute at hand: more graphs need no less, since all that they do to
+/// memory is to add static inputs and pools. A graph of the whole iteration is another matter: it changes operations.
+class GraphsTooMuch {
+ public:
+  void clear() { known_.clear(); }
+  /// Whether a layout with no more graphs than `layout` was found to need more than `limit`.
+  bool covers(const Layout& layout, Bytes limit);
+  /// Of the layout and the limit last asked about: it needs more.
+  void add(const Layout& layout);
+
+ private:
+  struct Known { CudaGraph graph; bool expert_overlap; };
+  CostKey key_;                            ///< without graphs
+  int offloaded_layers_ = 0;
+  Bytes limit_;
+  std::vector<Known> known_;
+};
+
 /// Reused buffers of one thread and the layout they hold.
 struct Evaluation {
   explicit Evaluation(const Problem& problem) : parts(problem) {}
@@ -79,6 +98,8 @@ struct Evaluation {
 
   /// Makes tables and plan those of a layout; false for one that the rules would have refused.
   bool prepare(const Problem& problem, const Layout& layout, const GridSizes& grid);
+  /// The same without the costs of its parts (Parts::prepare_costs).
+  bool prepare_placement(const Problem& problem, const Layout& layout, const GridSizes& grid);
   const StageWork& work(int stage) const { return works.at(stage); }
   PlacementConstants& placement() { return placements[parts.whole_graph()]; }
 
@@ -90,6 +111,9 @@ struct Evaluation {
   std::vector<const memory::WeightShapes*> shape_lists;
   std::vector<double> forward, backward;   ///< s a stage
   schedule::StepTimer timer;
+  GraphsTooMuch graphs_too_much;
+  Shortcuts shortcuts;
+  int fullest_stage = 0;                   ///< of the last layout that was too much: a good one to begin with
   PlacementConstants placements[2];        ///< of eager operations, of those under a graph of the whole iteration
 };
 
@@ -113,6 +137,10 @@ memory::StaticInputs static_inputs(const Problem& problem, const memory::ParamCo
 /// The stage's bytes as plain inputs of memory::stage_memory; valid until the next call with the same evaluation.
 const memory::StageInputs& stage_inputs(const Problem& problem, Evaluation& evaluation, const Layout& layout,
                                         const GridSizes& grid, int stage);
+
+/// What of a stage neither recompute nor graphs change.
+const StageConstants& stage_constants(const Problem& problem, Evaluation& evaluation, const Layout& layout,
+                                      const GridSizes& grid, int stage);
 
 /// What a rank of the layout holds outside torch; valid until the next layout.
 const memory::OutsideInputs& outside_inputs(const Problem& problem, Evaluation& evaluation, const Layout& layout,

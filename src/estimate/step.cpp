@@ -108,14 +108,20 @@ const StepConstants& step_constants(const Problem& problem, Evaluation& e, const
 
 }  // namespace
 
-StepAccount step_account(const Problem& problem, Evaluation& e, const Layout& layout, const GridSizes& grid) {
-  const double slowdown = problem.job.time[Coefficient::overlap_slowdown];
+namespace {
+
+/// Fills `e.forward` and `e.backward`.
+struct SlowestStage {
+  int stage = 0;
+  StageSeconds seconds;
+  double copy = 0;
+};
+SlowestStage slowest_stage(const Problem& problem, Evaluation& e, const Layout& layout, const GridSizes& grid) {
   e.forward.resize(std::size_t(layout.pp));
   e.backward.resize(std::size_t(layout.pp));
-  StepAccount account;
+  SlowestStage slowest;
   StageSums sums;
-  StageSeconds slowest, seconds;
-  double copy = 0;
+  StageSeconds seconds;
   for (int stage = 0; stage < layout.pp; ++stage) {
     const bool repeats = e.work(stage).repeats;
     if (!repeats) sums = stage_sums(problem, e, layout, stage);
@@ -123,10 +129,26 @@ StepAccount step_account(const Problem& problem, Evaluation& e, const Layout& la
     if (!repeats || layout.overlap.expert_alltoall) seconds = stage_seconds(problem, e, layout, grid, stage, sums);
     e.forward[std::size_t(stage)] = seconds.forward_s;
     e.backward[std::size_t(stage)] = seconds.backward_s;
-    if (stage == 0 || seconds.total() > slowest.total())
-      slowest = seconds, account.slowest_stage = stage, copy = sums.copy;
+    if (stage == 0 || seconds.total() > slowest.seconds.total()) slowest = {stage, seconds, sums.copy};
   }
-  const StagePasses passes = stage_passes(e, account.slowest_stage, copy);
+  return slowest;
+}
+
+}  // namespace
+
+double step_floor(const Problem& problem, Evaluation& e, const Layout& layout, const GridSizes& grid) {
+  constexpr double kRounding = 1e-9;       // far more than sums of some dozens of terms are off
+  const double busy = grid.microbatches * slowest_stage(problem, e, layout, grid).seconds.total();
+  return (busy + milliseconds(problem.job.time[Coefficient::step_overhead_ms]).value) * (1 - kRounding);
+}
+
+StepAccount step_account(const Problem& problem, Evaluation& e, const Layout& layout, const GridSizes& grid) {
+  const double slowdown = problem.job.time[Coefficient::overlap_slowdown];
+  const SlowestStage of = slowest_stage(problem, e, layout, grid);
+  const StageSeconds& slowest = of.seconds;
+  StepAccount account;
+  account.slowest_stage = of.stage;
+  const StagePasses passes = stage_passes(e, of.stage, of.copy);
   const schedule::StepTime step = e.timer.time(pipeline_shape(layout, grid), e.forward, e.backward,
                                                boundary_transfer(problem, e, layout, grid));
   const double m = grid.microbatches;

@@ -20,6 +20,10 @@ StepAccount step_account(const Problem& problem, Evaluation& e, const Layout& la
 compute::OptimizerLoad optimizer_load(const Problem& problem, const Evaluation& e, const Layout& layout, const GridSizes& grid,
                                       int stage);
 
+/// Seconds that a step takes at least: its slowest stage without a pause, and the fixed overhead. Below step_account's total,
+/// rounding included.
+double step_floor(const Problem& problem, Evaluation& e, const Layout& layout, const GridSizes& grid);
+
 /// One way of one tensor across one pipeline boundary, s.
 double boundary_transfer(const Problem& problem, Evaluation& e, const Layout& layout, const GridSizes& grid);
 

@@ -47,13 +47,23 @@ void ParetoFront::add(const FrontPoint& p) {
     if (!no_worse(points_[i], p)) continue;
     const bool equal = no_worse(p, points_[i]);
     if (equal && p.candidate.index < points_[i].candidate.index) points_[i].candidate = p.candidate;
-    // Neighbours of a beaten candidate are mostly beaten by the same one, which is asked first next time.
-    if (i > 0) std::swap(points_[i], points_[i / 2]);
+    ask_sooner(i);
     return;
   }
   std::erase_if(points_, [&](const FrontPoint& other) { return no_worse(p, other); });
   points_.push_back(p);
   std::swap(points_.front(), points_.back());
+}
+
+bool ParetoFront::beats(const FrontPoint& bound) {
+  for (std::size_t i = 0; i < points_.size(); ++i) {
+    // One that is equal in all gives way to a lower number.
+    if (!no_worse(points_[i], bound)) continue;
+    if (no_worse(bound, points_[i]) && bound.candidate.index < points_[i].candidate.index) continue;
+    ask_sooner(i);
+    return true;
+  }
+  return false;
 }
 
 void ParetoFront::merge(const ParetoFront& other) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <limits>
+#include <utility>
 #include <vector>
 
 #include "shardfit/search/partial.hpp"
@@ -36,11 +37,18 @@ class ParetoFront {
  public:
   explicit ParetoFront(std::size_t metrics) : metrics_(metrics) {}
   void add(const FrontPoint& p);
+  /// Whether no candidate whose scores are `bound`'s or worse can enter.
+  bool beats(const FrontPoint& bound);
   void merge(const ParetoFront& other);
   std::vector<FrontPoint> sorted() const;   ///< by the scores in their order, then by number
 
  private:
   bool no_worse(const FrontPoint& a, const FrontPoint& b) const;
+
+  /// Neighbours of a beaten candidate are mostly beaten by the same one, which is asked first next time.
+  void ask_sooner(std::size_t i) {
+    if (i > 0) std::swap(points_[i], points_[i / 2]);
+  }
 
   std::size_t metrics_;
   std::vector<FrontPoint> points_;

@@ -29,6 +29,7 @@ void Findings::merge(const Findings& o) {
   fit += o.fit;
   best.merge(o.best);
   front.merge(o.front);
+  pruned += o.pruned;
   for (std::size_t i = 0; i < with_more_memory.size(); ++i) with_more_memory[i].merge(o.with_more_memory[i]);
   all.insert(all.end(), o.all.begin(), o.all.end());
   for (const Rejected& r : o.rejected)
@@ -39,6 +40,7 @@ void Findings::merge(PartialSweep&& part) {
   evaluated += part.evaluated;
   valid += part.valid;
   fit += part.fit;
+  pruned += part.pruned;
   for (const Ranked& r : part.best) best.add(r);
   for (const FrontPoint& p : part.front) front.add(p);
   for (std::size_t i = 0; i < with_more_memory.size(); ++i)
@@ -52,6 +54,7 @@ void Findings::write_to(PartialSweep& part) const {
   part.evaluated = evaluated;
   part.valid = valid;
   part.fit = fit;
+  part.pruned = pruned;
   part.best = best.sorted();
   part.front = front.sorted();
   for (std::size_t i = 0; i < with_more_memory.size(); ++i) {

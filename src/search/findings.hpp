@@ -27,6 +27,7 @@ struct Findings {
   std::array<TopK, kMoreMemory.size()> with_more_memory;   ///< of layouts that do not fit
   std::vector<Candidate> all;
   std::vector<Rejected> rejected;   ///< by reason, see slot_of
+  Pruned pruned;
 
   /// `count` layouts from `first` on are refused for one reason.
   void refuse(const Violation& reason, std::uint64_t first, std::uint64_t count);

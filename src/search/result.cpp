@@ -104,6 +104,7 @@ SweepResult result_of(const Study& study, const SweepOptions& options, PartialSw
   for (const FrontPoint& p : part.front) r.pareto.push_back(judge(study, p.candidate));
   r.all = std::move(part.all);
   r.rejected = std::move(part.rejected);
+  r.pruned = part.pruned;
   std::stable_sort(r.rejected.begin(), r.rejected.end(),
                    [](const Rejected& a, const Rejected& b) { return a.count > b.count; });
   for (std::size_t i = 0; i < r.top.size() && i < std::size_t(options.winners); ++i)

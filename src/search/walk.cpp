@@ -47,6 +47,7 @@ bool Walker::refused(LayoutAxis axis, std::uint64_t first, std::uint64_t count) 
   if (!reason && search_.aliases.folds(axis, digits_, layout_)) reason = Violation{kRefusedAsAlias};
   if (!reason) return false;
   findings.evaluated += count;
+  findings.pruned.by_rules += count - 1;
   findings.refuse(*reason, search_.offset + first, count);
   return true;
 }
@@ -60,6 +61,9 @@ void Walker::walk(std::uint64_t unit) {
     if (refused(LayoutAxis(i), first, search_.unit_size())) return;
   }
   descend(std::size_t(kLastUnitAxis) + 1, first);
+  const Shortcuts shortcuts = workspace_.shortcuts();
+  findings.pruned.by_state = shortcuts.by_state;
+  findings.pruned.by_graphs = shortcuts.by_graphs;
 }
 
 void Walker::descend(std::size_t level, std::uint64_t first) {
@@ -86,11 +90,11 @@ void Walker::evaluate(std::uint64_t index) {
   ++findings.evaluated;
   ++findings.valid;
   if (count_only_) return;
-  // Where nobody wants the numbers of layouts that do not fit, their time is not worked out.
-  const bool all = !search_.options.prune || search_.options.every_layout();
-  const std::optional<Quick> quick = all ? search_.estimator.quick(layout_, workspace_)
-                                         : search_.estimator.quick_if_within(search_.memory_limit, layout_, workspace_);
-  collect(search_, search_.offset + index, layout_, quick, workspace_, findings);
+  // Where nobody wants the numbers of layouts that do not fit or are too slow, they are not worked out.
+  const bool bound = search_.options.prune && !search_.options.every_layout();
+  const std::optional<Quick> quick = bound ? search_.estimator.quick_bound(search_.memory_limit, layout_, workspace_)
+                                           : search_.estimator.quick(layout_, workspace_);
+  collect(search_, search_.offset + index, layout_, quick, bound, workspace_, findings);
 }
 
 }  // namespace shardfit::search

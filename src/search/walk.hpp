@@ -33,8 +33,9 @@ struct Search {
   Capacity capacity() const { return capacity_of(options, front_metrics); }
 };
 
-/// Files a layout that the rules allow: `quick` is empty for one that needs more than `memory_limit`.
-void collect(const Search& search, std::uint64_t index, const Layout& layout, const std::optional<Quick>& quick,
+/// Files a layout that the rules allow: `quick` is empty for one that needs more than `memory_limit`. A `bound`
+/// (Estimator::quick_bound) is made complete where the layout may be among the best.
+void collect(const Search& search, std::uint64_t index, const Layout& layout, std::optional<Quick> quick, bool bound,
              Estimator::Workspace& workspace, Findings& findings);
 
 /// Looks at units of a space on one thread. Pruned, an axis after the other is set, and what breaks a rule takes everything

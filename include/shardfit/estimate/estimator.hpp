@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -9,11 +10,21 @@
 
 namespace shardfit {
 
+namespace estimate {
+struct Evaluation;
+}
+
 /// Which recompute modules and graph scopes a model's operations tell apart: modules that always act together, or that no
 /// operation knows, and scopes without an operation change nothing.
 struct Distinctions {
   std::vector<EnumSet<RecomputeModule>> recompute;   ///< each set once: a tensor or operation that any of its modules touches
   EnumSet<GraphScope> scopes;
+};
+
+/// How often quick_if_within and quick_bound could say no at once.
+struct Shortcuts {
+  std::uint64_t by_state = 0;      ///< what does not depend on recompute, graphs and micro-batches is too much already
+  std::uint64_t by_graphs = 0;     ///< the same layout with fewer graphs needs too much
 };
 
 /// Evaluates layouts of one job. Immutable after construction; threads share it, each with a Workspace of its own.
@@ -35,6 +46,8 @@ class Estimator {
     ~Workspace();
     Workspace(Workspace&&) noexcept;
     struct Data;
+    /// Layouts that were found to need too much without a look at their layers.
+    Shortcuts shortcuts() const;
     std::unique_ptr<Data> data;
   };
   Quick quick(const Layout& layout, Workspace& workspace) const;
@@ -42,6 +55,12 @@ class Estimator {
   std::optional<Quick> quick_if_fits(const Layout& layout, Workspace& workspace) const;
   /// The same for a layout that needs at most `limit`, whether it fits or not.
   std::optional<Quick> quick_if_within(Bytes limit, const Layout& layout, Workspace& workspace) const;
+
+  /// The first half of quick_if_within: memory is exact; time, and what follows from it, is no more than a bound: the step
+  /// takes longer than `step_time_s`, tokens come more slowly. `bottleneck` says nothing yet.
+  std::optional<Quick> quick_bound(Bytes limit, const Layout& layout, Workspace& workspace) const;
+  /// The second half: makes what quick_bound said of the same layout, just before, complete.
+  void complete(const Layout& layout, Workspace& workspace, Quick& bound) const;
 
   /// Device memory that a layout may use.
   Bytes usable_memory() const;
@@ -52,6 +71,9 @@ class Estimator {
   void add_distinctions(const Layout& layout, Distinctions& found) const;
 
  private:
+  estimate::Evaluation& evaluation(Workspace& workspace) const;
+  GridSizes grid_of(const Layout& layout) const;
+
   struct Problem;
   std::unique_ptr<const Problem> problem_;
 };

@@ -29,6 +29,7 @@ struct PartialSweep {
   std::vector<FrontPoint> front;
   std::array<std::optional<Ranked>, 3> with_more_memory;   ///< by kMoreMemory
   std::vector<Rejected> rejected;
+  Pruned pruned;                       ///< of this run: no file keeps it
   std::vector<Candidate> all;          ///< keep_all
   bool complete() const { return done == units; }
 };

@@ -40,6 +40,19 @@ struct Rejected {
   Violation violation;
 };
 
+/// What a pruned sweep did not have to look at, by why. What is known of the best layouts when another one's turn comes
+/// depends on the threads, and so does `by_time`; what the sweep finds does not.
+struct Pruned {
+  std::uint64_t by_rules = 0;     ///< combinations refused together with others
+  std::uint64_t by_state = 0;     ///< allowed layouts whose state alone is too much: no activations were looked at
+  std::uint64_t by_graphs = 0;    ///< allowed layouts that need too much with fewer graphs already: no look at memory
+  std::uint64_t by_time = 0;      ///< layouts that could not be among the best however well they pack: time not worked out
+  Pruned& operator+=(const Pruned& o) {
+    by_rules += o.by_rules, by_state += o.by_state, by_graphs += o.by_graphs, by_time += o.by_time;
+    return *this;
+  }
+};
+
 struct SweepProgress {
   std::uint64_t done = 0, total = 0, valid = 0, fit = 0;
   double best_tokens_per_s_per_gpu = 0;
@@ -111,6 +124,7 @@ struct SweepResult {
   std::vector<Judged> pareto;     ///< layouts that no other beats in all of front_metrics, by the first of them
   std::vector<Candidate> all;     ///< keep_all: every valid layout, by index
   std::vector<Rejected> rejected; ///< by count, most first
+  Pruned pruned;                  ///< of this run
   std::vector<std::vector<AxisStep>> steps;   ///< of the first `winners` of top
   std::vector<WithMoreMemory> with_more_memory;
   NearTies ties;
