@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "io/load.hpp"
+#include "io/load_study.hpp"
 #include "shardfit/layout/job_facts.hpp"
 #include "shardfit/search/sweep.hpp"
 
@@ -24,6 +25,38 @@ inline Scenario flagship_corner() {
   s.space.micro_batch_size = {1};
   s.space.dispatcher = {Dispatcher::alltoall, Dispatcher::hybridep};
   return s;
+}
+
+/// A part of the flagship's space with some hundred thousand layouts, for sweeps that keep all their numbers.
+inline Scenario flagship_part() {
+  Scenario s = scenario("qwen3-vl-235b-gb200");
+  s.space.tp = {2, 4};
+  s.space.cp = {1, 2};
+  s.space.ep = {1, 8, 16};
+  s.space.micro_batch_size = {1, 2};
+  return s;
+}
+
+/// The flagship on more GPUs, with the batch that keeps the work of each.
+inline Scenario flagship_on(int gpus) {
+  constexpr int kSamplesPerGpu = 16;
+  io::JobChoice choice;
+  choice.gpus = {gpus};
+  choice.set = {"training.global_batch_size=" + std::to_string(kSamplesPerGpu * gpus)};
+  return io::load_study(std::string(SHARDFIT_SOURCE_DIR) + "/scenarios/qwen3-vl-235b-gb200.json", choice).scenarios.at(0);
+}
+
+/// The flagship with the first `open` of its open axes, most telling first; the others at their first value.
+inline Scenario flagship_open(int open) {
+  Scenario scenario_ = scenario("qwen3-vl-235b-gb200");
+  SearchSpace& s = scenario_.space;
+  int axis = 0;
+  const auto close = [&](auto& values) {
+    if (axis++ >= open && values.size() > 1) values.erase(values.begin() + 1, values.end());
+  };
+  close(s.tp), close(s.pp), close(s.ep), close(s.micro_batch_size), close(s.recompute), close(s.sharding), close(s.dispatcher);
+  close(s.cuda_graph), close(s.cp), close(s.split), close(s.vpp), close(s.etp), close(s.expert_alltoall_overlap);
+  return scenario_;
 }
 
 /// The layouts that the rules allow, in the order of the space: what a sweep evaluates one after the other.

@@ -3,6 +3,7 @@
 #include <benchmark/benchmark.h>
 
 #include "common.hpp"
+#include "shardfit/search/checksum.hpp"
 
 namespace {
 
@@ -15,7 +16,12 @@ void run(benchmark::State& state, const Scenario& scenario, bool prune, bool kee
   options.prune = prune;
   options.keep_all = keep_all;
   SweepResult result;
-  for (auto _ : state) result = sweep(scenario, estimator, options);
+  Checksum sum;
+  for (auto _ : state) {
+    result = sweep(scenario, estimator, options);
+    for (const Candidate& c : result.all) sum.add(c.index, c.quick);
+  }
+  benchmark::DoNotOptimize(sum);
   state.SetItemsProcessed(std::int64_t(state.iterations() * result.space));
   state.counters["space"] = double(result.space);
   state.counters["valid"] = double(result.valid);
@@ -28,11 +34,26 @@ BENCHMARK(corner_brute_force)->Arg(1)->UseRealTime()->Unit(benchmark::kMilliseco
 void corner_pruned(benchmark::State& state) { run(state, bench::flagship_corner(), true, false); }
 BENCHMARK(corner_pruned)->Arg(1)->Arg(2)->UseRealTime()->Unit(benchmark::kMillisecond);
 
-/// Time of layouts that do not fit worked out as well.
+/// Nothing but what the rules refuse left out.
 void corner_pruned_all_kept(benchmark::State& state) { run(state, bench::flagship_corner(), true, true); }
 BENCHMARK(corner_pruned_all_kept)->Arg(1)->UseRealTime()->Unit(benchmark::kMillisecond);
 
+/// Every number of every layout, and a checksum over them: nothing is left out but what the rules refuse.
+void part_complete(benchmark::State& state) { run(state, bench::flagship_part(), true, true); }
+BENCHMARK(part_complete)->Arg(1)->Arg(2)->UseRealTime()->Unit(benchmark::kMillisecond);
+
+void part_pruned(benchmark::State& state) { run(state, bench::flagship_part(), true, false); }
+BENCHMARK(part_pruned)->Arg(1)->Arg(2)->UseRealTime()->Unit(benchmark::kMillisecond);
+
 void flagship(benchmark::State& state) { run(state, bench::scenario("qwen3-vl-235b-gb200"), true, false); }
 BENCHMARK(flagship)->Arg(1)->Arg(2)->UseRealTime()->Iterations(1)->Unit(benchmark::kSecond);
+
+/// Second argument: GPUs.
+void flagship_by_gpus(benchmark::State& state) { run(state, bench::flagship_on(int(state.range(1))), true, false); }
+BENCHMARK(flagship_by_gpus)->ArgsProduct({{2}, {64, 256, 1024, 4096, 16384}})->UseRealTime()->Iterations(1)->Unit(benchmark::kSecond);
+
+/// Second argument: open axes.
+void flagship_by_axes(benchmark::State& state) { run(state, bench::flagship_open(int(state.range(1))), true, false); }
+BENCHMARK(flagship_by_axes)->ArgsProduct({{2}, {4, 6, 8, 10, 13}})->UseRealTime()->Iterations(1)->Unit(benchmark::kSecond);
 
 }  // namespace

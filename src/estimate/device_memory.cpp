@@ -76,7 +76,7 @@ Bytes state_floor(const Problem& problem, Evaluation& e, const Layout& layout, c
       MemoryTotal use;
       use.add(MemoryTerm::weights, base.state[m]);
       memory::add_fsdp(base.fsdp.at(m), use);
-      memory::add_outside(outside, use);
+      memory::add_outside(outside, Bytes(0), use);
       floor = std::max(floor, use.total());
     }
   }

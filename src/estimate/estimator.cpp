@@ -39,17 +39,28 @@ void set_memory(const estimate::Problem& problem, const estimate::DevicePeak& pe
   quick.fits = peak.need <= estimate::usable_memory(problem.job);
 }
 
+TimeTerm largest_term(const TimeLedger& ledger) {
+  TimeTerm largest = TimeTerm(0);
+  for (std::size_t t = 0; t < kCount<TimeTerm>; ++t)
+    if (ledger.rows[TimeTerm(t)] > ledger.rows[largest]) largest = TimeTerm(t);
+  return largest;
+}
+
 void set_time(const estimate::Problem& problem, estimate::Evaluation& e, const Layout& layout, const GridSizes& grid,
               Quick& quick) {
   const estimate::StepAccount step = estimate::step_account(problem, e, layout, grid);
   quick.step_time_s = step.ledger.total().value;
-  quick.bottleneck = TimeTerm(0);
+  quick.bottleneck = largest_term(step.ledger);
   quick.tokens_per_s_per_gpu = estimate::tokens_per_s_per_gpu(problem.job, quick.step_time_s);
-  for (std::size_t t = 0; t < kCount<TimeTerm>; ++t)
-    if (step.ledger.rows[TimeTerm(t)] > step.ledger.rows[quick.bottleneck]) quick.bottleneck = TimeTerm(t);
 }
 
 }  // namespace
+
+Quick quick_of(const Estimate& e) {
+  return {.step_time_s = e.step_time_s, .tokens_per_s_per_gpu = e.tokens_per_s_per_gpu, .peak = e.verdict.need,
+          .fits = e.verdict.fits, .peak_stage = e.verdict.stage, .peak_moment = e.verdict.moment,
+          .bottleneck = largest_term(e.time)};
+}
 
 estimate::Evaluation& Estimator::evaluation(Workspace& workspace) const {
   if (!workspace.data->evaluation) workspace.data->evaluation.emplace(*problem_);

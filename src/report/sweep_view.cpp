@@ -33,6 +33,15 @@ Section space_section(const SweepResult& result) {
   // Wall time differs from run to run, so it is told to people and kept out of data files that one may want to compare.
   facts.push_back({{"elapsed", "time", ColumnKind::seconds, 0, Shown::table_only}, Seconds(result.seconds),
                    rate > 0 ? grouped(rate, 0) + " layouts/s" : ""});
+  // And so does what a thread knew when a layout's turn came.
+  const auto pruned = [&](const char* key, const char* title, std::uint64_t n, std::uint64_t of, std::string remark) {
+    if (n > 0 && of > 0)
+      facts.push_back({{key, title, ColumnKind::ratio, 1, Shown::table_only}, double(n) / double(of), std::move(remark)});
+  };
+  pruned("pruned_by_rules", "pruned by rules", result.pruned.by_rules, result.evaluated, "of combinations: refused together with others");
+  pruned("pruned_by_state", "pruned by state", result.pruned.by_state, result.valid, "of allowed layouts: weights and optimizer state alone are too much");
+  pruned("pruned_by_graphs", "pruned by graphs", result.pruned.by_graphs, result.valid, "of allowed layouts: too much with fewer graphs already");
+  pruned("pruned_by_time", "pruned by time", result.pruned.by_time, result.valid, "of allowed layouts: others are faster and smaller than they can be");
   return {"space", "Space", std::move(facts), {}};
 }
 

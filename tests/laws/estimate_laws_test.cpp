@@ -93,6 +93,47 @@ TEST_CASE("more usable memory never makes a fitting layout infeasible") {
     if (c.estimator.quick(layout, c.workspace).fits) CHECK(larger.quick(layout, workspace).fits);
 }
 
+TEST_CASE("more graphs never need less memory") {
+  for (const char* file : kScenarios) {
+    Case c(file);
+    for (Layout layout : some_layouts(c.scenario, 25)) {
+      CAPTURE(layout_id(layout));
+      layout.cuda_graph = {};
+      const Bytes eager = peak_of(c, layout);
+      layout.cuda_graph.impl = CudaGraphImpl::local;
+      CHECK(peak_of(c, layout) >= eager);
+      layout.cuda_graph.impl = CudaGraphImpl::transformer_engine;
+      Bytes before = eager;
+      for (std::size_t scope = 0; scope < kCount<GraphScope>; ++scope) {
+        layout.cuda_graph.scopes.insert(GraphScope(scope));
+        const Bytes now = peak_of(c, layout);
+        CHECK(now >= before);
+        before = now;
+      }
+    }
+  }
+}
+
+TEST_CASE("a bound has the memory of the layout and less than its time, and is completed to its numbers") {
+  for (const char* file : kScenarios) {
+    Case c(file);
+    Estimator::Workspace other;
+    for (const Layout& layout : some_layouts(c.scenario, 25)) {
+      CAPTURE(layout_id(layout));
+      const Quick quick = c.estimator.quick(layout, c.workspace);
+      CHECK_FALSE(c.estimator.quick_bound(quick.peak - Bytes(1), layout, other));
+      std::optional<Quick> bound = c.estimator.quick_bound(quick.peak, layout, other);
+      REQUIRE(bound);
+      CHECK(bound->peak == quick.peak);
+      CHECK(bound->step_time_s < quick.step_time_s);
+      CHECK(bound->tokens_per_s_per_gpu > quick.tokens_per_s_per_gpu);
+      c.estimator.complete(layout, other, *bound);
+      CHECK(bound->step_time_s == quick.step_time_s);
+      CHECK(bound->bottleneck == quick.bottleneck);
+    }
+  }
+}
+
 TEST_CASE("a larger micro-batch and less recompute never use less memory") {
   for (const char* file : {"llama-3-70b-gb200.json", "qwen3-235b-gb200.json"}) {
     Case c(file);

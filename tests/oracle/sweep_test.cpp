@@ -14,6 +14,7 @@
 #include "layout/rules/rule.hpp"
 #include "search/space.hpp"
 #include "shardfit/layout/job_facts.hpp"
+#include "shardfit/search/checksum.hpp"
 #include "shardfit/search/sweep.hpp"
 
 using namespace shardfit;
@@ -114,6 +115,7 @@ SweepResult run(const Scenario& scenario, const Estimator& estimator, bool prune
 
 TEST_CASE("pruned equals brute force") {
   std::uint64_t valid = 0, fit = 0;
+  Pruned pruned;
   std::set<RuleId> met;
   for (const char* file : kScenarios)
     for (unsigned seed = 0; seed < 6; ++seed) {
@@ -123,8 +125,10 @@ TEST_CASE("pruned equals brute force") {
       const Estimator estimator(scenario.job);
       const SweepResult brute = run(scenario, estimator, false, false);
       CHECK(brute.evaluated == brute.space);
-      check_same(run(scenario, estimator, true, false), brute);
+      const SweepResult quickly = run(scenario, estimator, true, false);
+      check_same(quickly, brute);
       check_same(run(scenario, estimator, true, false, 3), brute);
+      pruned += quickly.pruned;
       valid += brute.valid;
       fit += brute.fit;
       for (const Rejected& r : brute.rejected) met.insert(r.rule);
@@ -135,6 +139,13 @@ TEST_CASE("pruned equals brute force") {
   CHECK(met.contains(kRefusedByMemory));
   CHECK(met.contains(kRefusedAsAlias));
   CHECK(met.size() > 20);
+  // And every way of pruning has to have had its chance to be wrong.
+  CHECK(pruned.by_rules > 1000);
+  CHECK(pruned.by_state > 100);
+  CHECK(pruned.by_graphs > 100);
+  CHECK(pruned.by_time > 100);
+  MESSAGE("pruned by rules " << pruned.by_rules << ", state " << pruned.by_state << ", graphs " << pruned.by_graphs << ", time "
+                             << pruned.by_time);
   MESSAGE(valid << " valid layouts, " << met.size() << " reasons");
 }
 
@@ -163,6 +174,22 @@ TEST_CASE("with all layouts kept, pruned equals brute force as well") {
     const Estimator estimator(scenario.job);
     check_same(run(scenario, estimator, true, true), run(scenario, estimator, false, true));
   }
+}
+
+TEST_CASE("the checksum over all layouts of a sweep is that of their full estimates") {
+  for (const char* file : kScenarios)
+    for (unsigned seed = 30; seed < 33; ++seed) {
+      const Scenario scenario = corner(file, seed);
+      CAPTURE(file);
+      CAPTURE(seed);
+      const Estimator estimator(scenario.job);
+      Checksum swept, estimated;
+      for (const Candidate& c : run(scenario, estimator, true, true, 2).all) {
+        swept.add(c.index, c.quick);
+        estimated.add(c.index, quick_of(estimator.evaluate(layout_at(scenario, c.index))));
+      }
+      CHECK(swept == estimated);
+    }
 }
 
 TEST_CASE("what the rules allow is kept, or has a kept twin with the same numbers") {

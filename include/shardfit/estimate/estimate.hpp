@@ -131,4 +131,7 @@ struct Quick {
   TimeTerm bottleneck = TimeTerm::gemm;
 };
 
+/// The same numbers, read from a full estimate.
+Quick quick_of(const Estimate& estimate);
+
 }  // namespace shardfit
