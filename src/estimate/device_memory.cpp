@@ -3,6 +3,9 @@
 
 #include <initializer_list>
 
+#include "estimate/outside_inputs.hpp"
+#include "estimate/stage_constants.hpp"
+#include "estimate/stage_inputs.hpp"
 #include "memory/verdict.hpp"
 
 namespace shardfit::estimate {

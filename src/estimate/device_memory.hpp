@@ -3,7 +3,7 @@
 
 #include <optional>
 
-#include "estimate/stages.hpp"
+#include "estimate/evaluation.hpp"
 
 namespace shardfit::estimate {
 

@@ -16,7 +16,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "estimate/stages.hpp"
+#include "estimate/evaluation.hpp"
 
 namespace shardfit::estimate {
 

@@ -13,6 +13,7 @@
 
 #include <algorithm>
 
+#include "estimate/stage_constants.hpp"
 #include "estimate/stage_load.hpp"
 #include "estimate/views.hpp"
 #include "memory/activations.hpp"

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "estimate/stage_inputs.hpp"
 #include "estimate/stage_load.hpp"
 
 namespace shardfit::estimate {

@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "estimate/stage_inputs.hpp"
+
+#include <algorithm>
+
+#include "estimate/stage_constants.hpp"
+
+namespace shardfit::estimate {
+namespace {
+
+using memory::LiveLayers;
+
+/// The moment, of those of highest load, that costs this stage the most.
+std::size_t dearest_moment(const Problem& problem, const Evaluation& e, const StageConstants& constants,
+                           const LiveCounts& live, bool full) {
+  const std::size_t moments = live.chunks->size(), kinds = std::size_t(problem.layers.size());
+  if (moments == 1) return 0;
+  std::size_t best = 0;
+  std::int64_t most = -1;
+  for (std::size_t m = 0; m < moments; ++m) {
+    // The loss is computed while its own chunk is alive: on the head's stage only such moments carry logits.
+    if (constants.head && (*live.chunks)[m].back() < 1) continue;
+    std::int64_t bytes = 0;
+    for (const int k : constants.order) {
+      const PartCosts& costs = *e.parts.kind(k).costs;
+      bytes += live.layers[m * kinds + std::size_t(k)] * (full ? costs.checkpointed : costs.plain).saved_total().value;
+    }
+    if (bytes > most) most = bytes, best = m;
+  }
+  return best;
+}
+
+/// Adds a kind's layers of one chunk: kept whole, or checkpointed.
+struct LayerAdder {
+  const Problem& problem;
+  const Parts& parts;
+  const Layout& layout;
+  std::vector<LiveLayers>& out;
+  int offloaded_layers;   ///< layer-level offload still to hand out
+
+  void add(const memory::ActivationProfile& profile, int layers, int live, bool unwinding) {
+    if (layers == 0) return;
+    const int on_host = std::min(layers, offloaded_layers);
+    offloaded_layers -= on_host;
+    const auto found = std::find_if(out.begin(), out.end(), [&](const LiveLayers& l) { return l.profile == &profile; });
+    LiveLayers& entry = found != out.end() ? *found : out.emplace_back(LiveLayers{.profile = &profile});
+    entry.live += std::int64_t(layers) * live;
+    entry.on_host += std::int64_t(on_host) * live;
+    if (unwinding) entry.unwinding += layers;
+  }
+
+  void add_chunk(const Chunk& chunk, int live, bool unwinding) {
+    const memory::CheckpointedLayers split = memory::checkpointed_layers(layout.recompute, chunk.num_layers);
+    const int reached = layout.recompute.method == RecomputeMethod::block ? split.checkpoints : chunk.num_layers;
+    int checkpoints_left = split.checkpoints;
+    for (int k = 0; k < problem.layers.size(); ++k) {
+      const int all = problem.layers.count(k, chunk.first_layer, chunk.num_layers);
+      const int rerun = split.checkpoints ? problem.layers.count(k, chunk.first_layer, reached) : 0;
+      // Uniform groups of several layers keep one checkpoint a group: hand them out until they are used up.
+      const int checkpoints = std::min(rerun, checkpoints_left);
+      checkpoints_left -= checkpoints;
+      add(parts.kind(k).costs->checkpointed, checkpoints, live, unwinding);
+      add(parts.kind(k).costs->plain, all - rerun, live, unwinding);
+    }
+  }
+};
+
+memory::GraphInputs graph_inputs(const Job& job, const block::Shapes& s, const Layout& layout,
+                                 const memory::StageInputs& stage) {
+  memory::GraphInputs in;
+  in.impl = layout.cuda_graph.impl;
+  // Megatron-Bridge's recipes with full-iteration graphs set graph_capture_record_stream_reuse.
+  in.stream_reuse = job.stack.entry_point == EntryPoint::megatron_bridge;
+  in.stream = stage.stream;
+  const bool captures_attention =
+      in.impl == CudaGraphImpl::local || layout.cuda_graph.scopes.contains(GraphScope::attn);
+  if (captures_attention && job.stack.attention_mask_in_batch) in.attention_mask = Bytes(s.tokens * s.sequence);
+  for (const LiveLayers& l : stage.layers) {
+    in.graphed_saved += l.profile->graphed * l.live;
+    if (l.profile->graphed.value == 0) continue;
+    in.static_inputs += l.live;
+    in.graphed_transient = std::max({in.graphed_transient, l.profile->forward_transient, l.profile->backward_transient});
+  }
+  return in;
+}
+
+/// Live micro-batches of the stage: looked up once a placement, with and without expert overlap.
+const LiveCounts& live_counts(const Problem& problem, Evaluation& e, const Layout& layout, const GridSizes& grid,
+                              int stage, LiveCounts& live) {
+  if (live.chunks) return live;
+  live.chunks = &e.live.at(pipeline_shape(layout, grid), stage);
+  live.layers.clear();
+  for (const std::vector<int>& moment : *live.chunks)
+    for (int k = 0; k < problem.layers.size(); ++k) {
+      std::int64_t layers = 0;
+      for (int v = 0; v < layout.vpp; ++v) {
+        const Chunk& chunk = e.plan.at(stage, v);
+        layers += std::int64_t(problem.layers.count(k, chunk.first_layer, chunk.num_layers)) * moment[std::size_t(v)];
+      }
+      live.layers.push_back(layers);
+    }
+  return live;
+}
+
+/// Fills `e.live_layers`: layers by how they are kept.
+void set_live_layers(const Problem& problem, Evaluation& e, const Layout& layout, int stage, const StageConstants& c,
+                     const LiveCounts& live, std::size_t moment) {
+  e.live_layers.clear();
+  const bool full = layout.recompute.granularity == RecomputeGranularity::full;
+  if (!full && layout.offload.activation_layers == 0) {
+    const std::size_t first = moment * std::size_t(problem.layers.size());
+    for (const int k : c.order)
+      e.live_layers.push_back({.profile = &e.parts.kind(k).costs->plain, .live = live.layers[first + std::size_t(k)],
+                               .unwinding = c.unwinding[std::size_t(k)]});
+    return;
+  }
+  LayerAdder adder{problem, e.parts, layout, e.live_layers, layout.offload.activation_layers};
+  for (int v = 0; v < layout.vpp; ++v)
+    adder.add_chunk(e.plan.at(stage, v), (*live.chunks)[moment][std::size_t(v)], v == unwinding_chunk(layout, stage));
+}
+
+}  // namespace
+
+const memory::StageInputs& stage_inputs(const Problem& problem, Evaluation& e, const Layout& layout,
+                                        const GridSizes& grid, int stage) {
+  StageConstants& c = stage_constants(problem, e, layout, grid, stage);
+  const bool full = layout.recompute.granularity == RecomputeGranularity::full;
+  const bool tower_full = full && layout.recompute.method == RecomputeMethod::uniform;
+  const LiveCounts& live =
+      live_counts(problem, e, layout, grid, stage, c.live[layout.overlap.expert_alltoall]);
+  const std::size_t moment = dearest_moment(problem, e, c, live, full);
+  set_live_layers(problem, e, layout, stage, c, live, moment);
+
+  memory::StageInputs& in = c.inputs;
+  in.layers = e.live_layers;
+  if (c.embedding) {
+    in.embedding = &e.parts.embedding().costs->plain;
+    in.first_chunk_live = (*live.chunks)[moment][std::size_t(c.first_chunk)];
+  }
+  if (c.vision) in.vision = tower_full ? &e.parts.vision_costs().checkpointed : &e.parts.vision_costs().plain;
+  if (in.mtp_depths > 0) {
+    const PartCosts& mtp = *e.parts.mtp(true).costs;
+    in.mtp = tower_full ? &mtp.checkpointed : &mtp.plain;
+  }
+  if (c.head) in.head = &e.parts.head().costs->plain;
+  in.rerun_layers = full && layout.recompute.method == RecomputeMethod::uniform ? layout.recompute.num_layers : 1;
+  in.graphs = graph_inputs(problem.job, e.parts.shapes(), layout, in);
+  return in;
+}
+
+}  // namespace shardfit::estimate
