@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "estimate/time_band.hpp"
 #include "shardfit/base/error.hpp"
 
 namespace shardfit::calibrate {
@@ -38,6 +39,15 @@ void scale(Figure& figure, double by, const std::string& source) {
   figure.value *= by;
   figure.kind = FigureKind::fitted;
   figure.source = source;
+}
+
+/// One sigma for layouts that were not run: the band of uncalibrated sites counts like as many runs as there are factors (so
+/// many runs a fit can meet by chance), the residuals like the runs that they are. Nothing is better known than the
+/// residuals say, or than one run repeats.
+double band_after(std::size_t runs, double mean_square) {
+  constexpr double kPriorRuns = double(kCount<SiteFactor>), kPrior = estimate::TimeBands::known;
+  const double pooled = (kPriorRuns * kPrior * kPrior + double(runs) * mean_square) / (kPriorRuns + double(runs));
+  return std::max({kNoise, std::sqrt(mean_square), std::sqrt(pooled)});
 }
 
 void check(const std::vector<TimedRun>& runs) {
@@ -89,7 +99,8 @@ SiteFit fit_site(const std::vector<TimedRun>& runs, const std::string& source) {
   }
   result.before = error_stats(before);
   result.after = error_stats(after);
-  result.band = std::max(kNoise, std::sqrt(squares / double(runs.size())));
+  result.band = std::min(1.0, band_after(runs.size(), squares / double(runs.size())));
+  result.hardware.step_time_band = {result.band, FigureKind::fitted, source};
   return result;
 }
 
@@ -102,6 +113,7 @@ std::vector<std::pair<std::string, Figure>> site_figures(const HardwareSpec& h) 
       {"/node/host_speed", h.node.host_speed}};
   if (h.fabric.nic_dispatch_gb_per_s.value > 0)
     figures.emplace_back("/fabric/nic_dispatch_gb_per_s", h.fabric.nic_dispatch_gb_per_s);
+  if (h.step_time_band.value > 0) figures.emplace_back("/step_time_band", h.step_time_band);
   return figures;
 }
 

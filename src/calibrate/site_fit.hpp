@@ -30,7 +30,7 @@ struct SiteFit {
   SiteFactors factors, standard_errors;
   std::vector<SiteRun> runs;
   ErrorStats before, after;
-  double band = 0;                    ///< what is left: root mean square of the residuals, never below the noise of a run
+  double band = 0;                    ///< one sigma for other layouts of the site: from 5 % without runs down to what the runs leave
 };
 
 /// Fits the three factors to runs on one kind of cluster. One run is enough: each factor is held near 1 the more tightly
@@ -38,7 +38,8 @@ struct SiteFit {
 /// Throws InputError where there is no run, or where runs are of several kinds of cluster.
 SiteFit fit_site(const std::vector<TimedRun>& runs, const std::string& source);
 
-/// The pointers and figures of `hardware` that a site's factors can change, for an overlay file: "/gpu/sustained_factor", ...
+/// The pointers and figures of `hardware` that a site's calibration changes, for an overlay file: "/gpu/sustained_factor",
+/// ..., "/step_time_band".
 std::vector<std::pair<std::string, Figure>> site_figures(const HardwareSpec& hardware);
 
 }  // namespace shardfit::calibrate

@@ -6,6 +6,7 @@
 #include "cli/output.hpp"
 #include "cli/words.hpp"
 #include "io/load.hpp"
+#include "report/coefficients_view.hpp"
 #include "report/list_view.hpp"
 #include "shardfit/layout/rules.hpp"
 
@@ -43,7 +44,9 @@ Document listing(const std::string& what) {
   if (what == "scenarios") return scenarios_document(io::list_scenarios());
   if (what == "rules") return rules_document();
   if (what == "terms") return terms_document();
-  unknown_word("list", what, {"models", "hardware", "stacks", "workloads", "scenarios", "rules", "terms"});
+  if (what == "coefficients")
+    return coefficients_document(io::load_coefficients(), loaded(io::list_hardware(), io::load_hardware));
+  unknown_word("list", what, {"models", "hardware", "stacks", "workloads", "scenarios", "rules", "terms", "coefficients"});
 }
 
 int run_list(const Flags& flags, Context& context) {
@@ -62,12 +65,13 @@ int run_list(const Flags& flags, Context& context) {
 
 void add_list(CLI::App& app, Action& action) {
   auto flags = std::make_shared<Flags>();
-  CLI::App* command = app.add_subcommand("list", "What ships: models, hardware, stacks, workloads, scenarios, rules, terms");
+  CLI::App* command = app.add_subcommand("list", "What ships: models, hardware, stacks, workloads, scenarios, rules, terms, coefficients");
   command->footer(examples(
       "shardfit list models\n"
       "shardfit list rules --format csv\n"
-      "shardfit list terms"));
-  command->add_option("what", flags->what, "models, hardware, stacks, workloads, scenarios, rules or terms")->required()->type_name("WHAT");
+      "shardfit list terms\n"
+      "shardfit list coefficients --section shared"));
+  command->add_option("what", flags->what, "models, hardware, stacks, workloads, scenarios, rules, terms or coefficients")->required()->type_name("WHAT");
   add_output_flags(*command, flags->output, {kMarkdown});
   command->callback([flags, &action] { action = [flags](Context& context) { return run_list(*flags, context); }; });
 }

@@ -8,6 +8,7 @@
 #include "estimate/problem.hpp"
 #include "estimate/step.hpp"
 #include "estimate/throughput.hpp"
+#include "estimate/time_band.hpp"
 #include "estimate/views.hpp"
 
 namespace shardfit {
@@ -182,7 +183,7 @@ Estimate Estimator::evaluate(const Layout& layout) const {
   out.modules = estimate::module_rows(*problem_, e, layout, out.grid);
   out.traffic = estimate::traffic_rows(*problem_, e, layout, out.grid);
   if (problem_->has_moe && layout.ep * layout.etp > 1) out.dispatcher_sms = comm::sms_taken(e.parts.network());
-  estimate::set_band(*problem_, e, layout, out);
+  estimate::set_band(*problem_, e, out);
   out.sample = estimate::sample_figures(*problem_, e, layout, out.grid);
   estimate::set_remarks(*problem_, layout, out);
   return out;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "estimate/views.hpp"
 
-#include <algorithm>
 #include <cmath>
 
 #include "estimate/stage_inputs.hpp"
@@ -40,24 +39,6 @@ std::vector<TensorRow> tensor_rows(const Problem& problem, Evaluation& e, const 
     }
   }
   return rows;
-}
-
-void set_band(const Problem& problem, const Evaluation& e, const Layout&, Estimate& out) {
-  // One sigma, from the errors of runs that were left out of the fit (step-time study).
-  constexpr double kKnown = 0.05, kHostOrNetwork = 0.10, kNewBlock = 0.15;
-  out.time_band = kKnown;
-  out.band_reason = "known blocks on a measured GPU";
-  const Seconds host = out.time.rows[TimeTerm::host];
-  const bool host_bound = host.value > 0.05 * out.step_time_s;
-  const bool crosses = e.parts.links()[block::Group::tp_ep].domains > 1;
-  if (host_bound) out.time_band = kHostOrNetwork, out.band_reason = "the host decides a part of the step";
-  if (crosses) out.time_band = kHostOrNetwork, out.band_reason = "expert traffic crosses NVLink domains";
-  bool new_block = problem.vision;
-  for (const MixerSpec& m : problem.job.model.text.mixers) new_block |= std::holds_alternative<CompressedMqaSpec>(m.kind);
-  if (new_block) {
-    out.time_band = kNewBlock;
-    out.band_reason = problem.vision ? "few measured runs with a vision tower" : "no measured run has this attention";
-  }
 }
 
 SampleFigures sample_figures(const Problem& problem, const Evaluation& e, const Layout& layout, const GridSizes& grid) {

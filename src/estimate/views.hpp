@@ -15,10 +15,6 @@ std::vector<TrafficRow> traffic_rows(const Problem& problem, Evaluation& e, cons
 /// What samples come to, for the report of a run with a tower.
 SampleFigures sample_figures(const Problem& problem, const Evaluation& e, const Layout& layout, const GridSizes& grid);
 
-/// The error band of the step time: 5 % on measured GPUs and known blocks, 10 % where the host or links across domains
-/// decide, 15 % with blocks that no measured run has. Source: leave-one-out errors of the step-time study.
-void set_band(const Problem& problem, const Evaluation& e, const Layout& layout, Estimate& out);
-
 /// What the model leaves out of this layout, and what the stack would silently change.
 void set_remarks(const Problem& problem, const Layout& layout, Estimate& out);
 

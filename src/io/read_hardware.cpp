@@ -26,6 +26,13 @@ Figure read_positive(const Value& value) {
   return f;
 }
 
+/// Relative errors: above 0, at most 1.
+Figure read_share(const Value& value) {
+  Figure f = read_positive(value);
+  if (f.value > 1) Object(value).at("value").refuse("a number above 0, at most 1");
+  return f;
+}
+
 template <class E>
 E key_as_enum(const Value& map, const std::string& key) {
   if (const auto e = parse_name<E>(key)) return *e;
@@ -149,6 +156,7 @@ HardwareSpec read_hardware(const Value& value) {
   h.context_gib = read_figure(o.at("context_gib"));
   h.nccl_gib_per_communicator = read_figure(o.at("nccl_gib_per_communicator"));
   h.nvls_gib = read_figure(o.at("nvls_gib"));
+  if (const auto band = o.find("step_time_band")) h.step_time_band = read_share(*band);
   o.ignore("notes");
   o.done();
   return h;

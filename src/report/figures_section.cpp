@@ -37,6 +37,7 @@ Section figures_section(const HardwareSpec& hardware) {
   add("CUDA context", "GiB", hardware.context_gib);
   add("NCCL a communicator", "GiB", hardware.nccl_gib_per_communicator);
   add("NVLS buffers", "GiB", hardware.nvls_gib);
+  if (hardware.step_time_band.value > 0) add("one sigma of step time", "", hardware.step_time_band);
   add("price", "USD/GPU/h", hardware.price.usd_per_gpu_hour);
   return {"figures", "Figures of " + hardware.name + ", with their sources", std::move(table), {}};
 }

@@ -97,6 +97,7 @@ struct HardwareSpec {
   Figure context_gib;                      ///< CUDA context and libraries outside torch
   Figure nccl_gib_per_communicator;
   Figure nvls_gib;                         ///< NVLS buffers of one communicator that uses them
+  Figure step_time_band;                   ///< one sigma of step times of known blocks after a site's calibration; 0: none
   std::string source_file;
 };
 
