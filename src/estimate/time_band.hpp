@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "estimate/stages.hpp"
+#include "estimate/evaluation.hpp"
 
 namespace shardfit::estimate {
 
