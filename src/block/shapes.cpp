@@ -56,7 +56,11 @@ EnumSet<LoraTarget> targets_of(const LoraSpec& lora) {
   EnumSet<LoraTarget> targets;
   for (const std::string& name : lora.target_modules) {
     const auto target = parse_name<LoraTarget>(name);
-    if (!target) throw InputError("", "/training/lora/target_modules", name, "a linear layer of a block");
+    if (!target) {
+      std::string known;
+      for (std::string_view n : all_names<LoraTarget>()) known += (known.empty() ? "" : ", ") + std::string(n);
+      throw InputError("", "/training/lora/target_modules", name, "linear layers of a block: " + known);
+    }
     targets.insert(*target);
   }
   return targets;

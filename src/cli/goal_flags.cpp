@@ -41,7 +41,7 @@ std::vector<Metric> metrics_of(const std::vector<std::string>& words) {
     metrics.push_back(m);
   }
   if (metrics.size() < 2 || metrics.size() > kMostMetrics)
-    throw InputError("", "--pareto", std::to_string(metrics.size()) + " metrics", "two to four metrics");
+    throw InputError("", "--pareto", std::to_string(metrics.size()) + (metrics.size() == 1 ? " metric" : " metrics"), "two to four metrics");
   return metrics;
 }
 

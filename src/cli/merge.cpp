@@ -16,6 +16,7 @@ struct Flags : SweepFlags {
 int run_merge(const Flags& flags, Context& context) {
   ResultFiles files(flags);
   const KeyedStudy keyed(flags);
+  files.check_sections(keyed.study());
   const io::PartialKey key = keyed.key();
   std::vector<PartialSweep> parts;
   for (const std::string& path : flags.parts) parts.push_back(io::load_partial(path, key));

@@ -124,6 +124,7 @@ int run_sweep(const Flags& flags, Context& context) {
   if (ranks.rank() == 0) files.emplace(flags);
   const KeyedStudy keyed(flags);
   const Study& study = keyed.study();
+  if (files) files->check_sections(study);
   SweepOptions options = options_of(flags, context, shard);
   const std::string path = resume_path(flags, ranks);
   const io::PartialKey key = path.empty() && ranks.size() == 1 ? io::PartialKey() : keyed.key();

@@ -42,9 +42,13 @@ KeyedStudy::KeyedStudy(const SweepFlags& flags)
 
 io::PartialKey KeyedStudy::key() const { return io::partial_key(file, study(), kVersion, kept); }
 
-ResultFiles::ResultFiles(const SweepFlags& flags) : output_(flags.output) {
+ResultFiles::ResultFiles(const SweepFlags& flags) : output_flags_(flags.output), output_(flags.output) {
   open(pareto_, flags.pareto_csv);
   open(top_, flags.top_csv);
+}
+
+void ResultFiles::check_sections(const Study& study) const {
+  only_sections(sweep_document(study, SweepResult{}), output_flags_.sections);
 }
 
 void ResultFiles::write(const Study& study, const SweepResult& result, Context& context) {

@@ -40,10 +40,13 @@ struct KeyedStudy {
 class ResultFiles {
  public:
   explicit ResultFiles(const SweepFlags& flags);
+  /// Throws InputError for a --section that the result will not have: before the work, not after.
+  void check_sections(const Study& study) const;
   /// Writes the document, and the CSVs of a complete result: half of one would look whole.
   void write(const Study& study, const SweepResult& result, Context& context);
 
  private:
+  OutputFlags output_flags_;
   Output output_;
   std::optional<AtomicFile> pareto_, top_;
 };

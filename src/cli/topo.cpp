@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <memory>
@@ -10,6 +11,7 @@
 #include "cli/words.hpp"
 #include "io/load.hpp"
 #include "report/topo_view.hpp"
+#include "shardfit/base/names.hpp"
 
 namespace shardfit::cli {
 namespace {
@@ -25,6 +27,17 @@ struct Flags {
 bool names_hardware(const std::string& what) {
   const std::vector<std::string> names = io::list_hardware();
   return std::find(names.begin(), names.end(), what) != names.end();
+}
+
+/// A bare name may be a scenario's or a cluster's; what is neither is told with both in mind.
+void refuse_unknown_name(const std::string& what) {
+  if (what.ends_with(".json")) return;
+  std::vector<std::string> known = io::list_scenarios();
+  if (std::find(known.begin(), known.end(), what) != known.end()) return;
+  for (const std::string& name : io::list_hardware()) known.push_back(name);
+  const auto near = nearest_name(what, std::vector<std::string_view>(known.begin(), known.end()));
+  throw InputError("", "topo", "'" + what + "'", "a name in hardware/ or scenarios/, or a path that ends in .json",
+                   near ? "did you mean \"" + *near + "\"?" : "");
 }
 
 /// A hardware file has a "gpu" and a scenario none. Both are JSON objects, so the path alone cannot tell; the folder can.
@@ -71,6 +84,7 @@ int run_topo(const Flags& flags, Context& context) {
     if (flags.choice.any())
       throw InputError("", flags.what, "a layout for bare hardware", "a scenario, whose batch and model a layout belongs to");
   } else {
+    refuse_unknown_name(flags.what);
     const Scenario scenario = io::load_scenario(flags.what);
     hardware = scenario.job.hardware;
     if (gpus == 0) gpus = scenario.job.gpus;

@@ -101,6 +101,19 @@ std::vector<StageMemory> memory_ledgers(const Problem& problem, Evaluation& e, c
   return all;
 }
 
+MemoryLedger memory_ledger(const Problem& problem, Evaluation& e, const Layout& layout, const GridSizes& grid, int stage,
+                           MemoryMoment moment) {
+  const memory::StageInputs& in = stage_inputs(problem, e, layout, grid, stage);
+  MemoryLedger ledger;
+  memory::device_memory(in, memory::StageEvents(in), outside_inputs(problem, e, layout, grid), moment, ledger);
+  return ledger;
+}
+
+PeakRisk peak_risk(const Job& job, const MemoryLedger& need) {
+  return {memory::oom_probability(need.total(), usable_memory(job), memory::scenario_band(need, job.stack.framework)),
+          largest_term(need)};
+}
+
 Verdict verdict(const Job& job, const std::vector<StageMemory>& memory) {
   Verdict v;
   v.usable = usable_memory(job);
@@ -114,7 +127,7 @@ Verdict verdict(const Job& job, const std::vector<StageMemory>& memory) {
   v.stage = fullest->stage;
   v.moment = fullest->moment;
   v.fits = v.need <= v.usable;
-  v.p_oom = memory::oom_probability(v.need, v.usable, memory::scenario_band(fullest->ledger, job.stack.framework));
+  v.p_oom = peak_risk(job, fullest->ledger).p_oom;
   return v;
 }
 

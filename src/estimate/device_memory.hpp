@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "estimate/evaluation.hpp"
+#include "shardfit/estimate/peak_risk.hpp"
 
 namespace shardfit::estimate {
 
@@ -26,6 +27,13 @@ Bytes state_floor(const Problem& problem, Evaluation& e, const Layout& layout, c
 
 /// A ledger for every stage and moment.
 std::vector<StageMemory> memory_ledgers(const Problem& problem, Evaluation& e, const Layout& layout, const GridSizes& grid);
+
+/// The ledger of one stage and moment.
+MemoryLedger memory_ledger(const Problem& problem, Evaluation& e, const Layout& layout, const GridSizes& grid, int stage,
+                           MemoryMoment moment);
+
+/// Chance that `need`, device use of the fullest rank, passes what the device has; and its largest term.
+PeakRisk peak_risk(const Job& job, const MemoryLedger& need);
 
 /// What torch may have: the device's total less nothing (context and NCCL are counted as use).
 Bytes usable_memory(const Job& job);

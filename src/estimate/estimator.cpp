@@ -86,6 +86,15 @@ std::optional<Quick> Estimator::quick_if_fits(const Layout& layout, Workspace& w
   return quick_if_within(usable_memory(), layout, workspace);
 }
 
+PeakRisk Estimator::peak_risk(const Layout& layout, const Quick& quick, Workspace& workspace) const {
+  if (!workspace.data->evaluation) workspace.data->evaluation.emplace(*problem_);
+  estimate::Evaluation& e = *workspace.data->evaluation;
+  const GridSizes grid = grid_sizes(layout, problem_->job.gpus, problem_->job.training.global_batch_size);
+  if (!e.prepare(*problem_, layout, grid)) return {};
+  return estimate::peak_risk(problem_->job,
+                             estimate::memory_ledger(*problem_, e, layout, grid, quick.peak_stage, quick.peak_moment));
+}
+
 Bytes Estimator::usable_memory() const { return estimate::usable_memory(problem_->job); }
 
 Bytes Estimator::host_memory(const Layout& layout, Workspace& workspace) const {

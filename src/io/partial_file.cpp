@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "io/partial_file.hpp"
 
+#include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <sstream>
@@ -152,7 +153,9 @@ PartialSweep parse_partial(const std::string& text, const std::string& file, con
 
 PartialSweep load_partial(const std::string& path, const PartialKey& expected) {
   std::ifstream in(path, std::ios::binary);
-  if (!in) throw InputError(path, "", "no readable file", "a partial sweep that --resume has written");
+  std::error_code ignored;
+  if (!in || std::filesystem::is_directory(path, ignored))
+    throw InputError(path, "", "no readable file", "a partial sweep that --resume has written");
   std::ostringstream text;
   text << in.rdbuf();
   return parse_partial(text.str(), path, expected);

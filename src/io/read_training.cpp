@@ -36,6 +36,17 @@ OptimizerSpec read_optimizer(Object& training, Object* assumed, const StackDefau
   return s;
 }
 
+/// Megatron's optimizer cannot be built without a parameter that trains.
+EnumSet<ModelPart> read_frozen(Object& training, const ModelSpec& model, Task task) {
+  const auto v = training.find("frozen");
+  if (!v) return {};
+  const auto frozen = v->as_enum_set<ModelPart>();
+  const bool vision_trains = model.vision && (!frozen.contains(ModelPart::vision_model) || !frozen.contains(ModelPart::vision_projection));
+  if (task != Task::lora && frozen.contains(ModelPart::language_model) && !vision_trains)
+    v->refuse("a list that leaves a part of the model to train", "or task \"lora\"");
+  return frozen;
+}
+
 std::optional<LoraSpec> read_lora(Object& training, Task task, Notes& notes) {
   const auto v = training.find("lora");
   if (!v && task != Task::lora) return std::nullopt;
@@ -140,8 +151,10 @@ Assumed<TrainingSpec> read_training(const Value& value, Object* assumed, const M
   t.attention_dropout = o.get("attention_dropout", 0.0, 0.0, 1.0);
   t.hidden_dropout = o.get("hidden_dropout", 0.0, 0.0, 1.0);
   t.optimizer = read_optimizer(o, assumed, stack.defaults, t.precision, notes);
-  if (const auto v = o.find("frozen")) t.frozen = v->as_enum_set<ModelPart>();
+  t.frozen = read_frozen(o, model, t.task);
   t.lora = read_lora(o, t.task, notes);
+  if (t.lora && model.vision)
+    notes.push_back("LoRA adapts the language model alone here: tower and projection are taken as frozen, without adapters");
   read_packing(o, t);
   t.vision = read_vision_workload(o, model, stack.defaults, t.text_only, notes);
   o.done();

@@ -35,9 +35,11 @@ std::string did_you_mean(std::string_view word, const std::vector<std::string_vi
   return near ? "did you mean \"" + *near + "\"?" : "";
 }
 
-std::string range_text(const char* kind, double least, double most, bool bounded) {
-  return bounded ? fmt::format("{} from {:g} to {:g}", kind, least, most)
-                 : fmt::format("{} of at least {:g}", kind, least);
+/// T is int or double: a whole number is told to its last digit.
+template <class T>
+std::string range_text(const char* kind, T least, T most, bool bounded) {
+  return bounded ? fmt::format("{} from {} to {}", kind, least, most)
+                 : fmt::format("{} of at least {}", kind, least);
 }
 
 const Json& no_fields() {

@@ -17,7 +17,7 @@ namespace {
 /// What a cell of a candidate is read from.
 struct Source {
   const Candidate& candidate;
-  const Judged* judged;           ///< null: nobody took a second look
+  PeakRisk risk;
   const Job& job;
   Bytes usable;
   const Layout& layout;
@@ -60,9 +60,9 @@ const std::array<FigureField, 19>& figure_fields() {
       {{"peak_stage", "stage", ColumnKind::count, 0, kData}, [](S s) { return count_cell(s.candidate.quick.peak_stage); }},
       {{"peak_moment", "moment", ColumnKind::text, 0, kData}, [](S s) { return text_cell(name_of(s.candidate.quick.peak_moment)); }},
       {{"binding_term", "largest in it", ColumnKind::text, 0, kData},
-       [](S s) { return s.judged ? text_cell(name_of(s.judged->binding)) : Cell(); }},
+       [](S s) { return text_cell(name_of(s.risk.binding)); }},
       {{"bottleneck", "most time in", ColumnKind::text}, [](S s) { return text_cell(name_of(s.candidate.quick.bottleneck)); }},
-      {{"p_oom", "OOM", ColumnKind::ratio, 0}, [](S s) { return s.judged ? Cell(s.judged->p_oom) : Cell(); }},
+      {{"p_oom", "OOM", ColumnKind::ratio, 0}, [](S s) { return Cell(s.risk.p_oom); }},
       {{"changes", "changes", ColumnKind::count, 0, kData},
        [](S s) {
          const Cell n = s.metric(Metric::changes);
@@ -129,7 +129,10 @@ Row CandidateRows::row(const Candidate& candidate, const Judged* judged) {
   const Job& j = study_.jobs()[job].scenario->job;
   const Layout layout = study_.layout_of(candidate.index);
   const GridSizes grid = grid_sizes(layout, j.gpus, j.training.global_batch_size);
-  const Source source{candidate, judged, j, study_.jobs()[job].estimator->usable_memory(), layout, measures_[job], workspaces_[job], totals_};
+  const Estimator& estimator = *study_.jobs()[job].estimator;
+  const PeakRisk risk = judged ? PeakRisk{judged->p_oom, judged->binding}
+                               : estimator.peak_risk(layout, candidate.quick, workspaces_[job]);
+  const Source source{candidate, risk, j, estimator.usable_memory(), layout, measures_[job], workspaces_[job], totals_};
   Row row;
   for (const FigureField& field : figure_fields()) row.cells.push_back(field.read(source));
   for (const LayoutField& field : layout_fields()) row.cells.push_back(field.read(layout, grid));

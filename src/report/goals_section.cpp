@@ -91,10 +91,10 @@ std::string objective_text(const Study& study, const Candidate& candidate) {
     case Metric::train_time: return grouped(v / 3600, 1) + " h of training";
     case Metric::cost: return grouped(v, 0) + " USD";
     case Metric::energy: return grouped(v, 0) + " kWh";
-    case Metric::peak_memory:
-    case Metric::host_memory: return with_unit(Bytes(std::int64_t(v)));
+    case Metric::peak_memory: return with_unit(Bytes(std::int64_t(v))) + " on the device";
+    case Metric::host_memory: return with_unit(Bytes(std::int64_t(v))) + " of host memory a GPU";
     case Metric::gpus: return grouped(v, 0) + " GPUs";
-    case Metric::changes: return grouped(v, 0) + " changes";
+    case Metric::changes: return grouped(v, 0) + (v == 1 ? " change" : " changes");
     case Metric::count: break;
   }
   return {};

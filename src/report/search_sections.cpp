@@ -99,7 +99,7 @@ Section sensitivity_section(const Study& study, const SweepResult& result) {
     }
   }
   return {"sensitivity", "One axis moved one step; others as they are", std::move(table),
-          {"an axis without an order (sharding, recompute, ...) moves to the other value that loses least"}};
+          {"an axis without an order (sharding, recompute, ...) moves to the other value that loses least, split to the most even one too"}};
 }
 
 Section more_memory_section(const Study& study, const SweepResult& result) {

@@ -12,14 +12,10 @@ namespace {
 
 using namespace search;
 
-MemoryTerm largest_term(const Estimate& estimate) {
-  MemoryTerm largest = MemoryTerm::weights;
-  for (const StageMemory& m : estimate.memory) {
-    if (m.stage != estimate.verdict.stage || m.moment != estimate.verdict.moment) continue;
-    for (std::size_t t = 0; t < kCount<MemoryTerm>; ++t)
-      if (m.ledger[MemoryTerm(t)] > m.ledger[largest]) largest = MemoryTerm(t);
-  }
-  return largest;
+MemoryTerm binding_term(const Estimate& estimate) {
+  for (const StageMemory& m : estimate.memory)
+    if (m.stage == estimate.verdict.stage && m.moment == estimate.verdict.moment) return largest_term(m.ledger);
+  return MemoryTerm::weights;
 }
 
 /// What a reader wants to know beyond the numbers that the sweep kept.
@@ -27,7 +23,7 @@ Judged judge(const Study& study, const Candidate& candidate) {
   const Estimate estimate = study.estimator_of(candidate.index).evaluate(study.layout_of(candidate.index));
   Judged judged{candidate};
   judged.p_oom = estimate.verdict.p_oom;
-  judged.binding = largest_term(estimate);
+  judged.binding = binding_term(estimate);
   judged.host_memory = estimate.host_memory;
   judged.time_band = estimate.time_band;
   judged.band_reason = estimate.band_reason;

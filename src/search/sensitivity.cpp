@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "search/axis_values.hpp"
+#include "search/even_split.hpp"
 #include "search/space.hpp"
 
 namespace shardfit {
@@ -18,10 +19,14 @@ class Prober {
       : scenario_(scenario), estimator_(estimator), layout_(layout), here_(estimator.quick(layout, workspace_)) {}
 
   AxisStep to(LayoutAxis axis, std::uint32_t digit) {
+    Layout there = layout_;
+    apply_digit(scenario_, axis, digit, there);
+    return to(axis, std::move(there));
+  }
+  AxisStep to(LayoutAxis axis, Layout layout) {
     AxisStep step;
     step.axis = axis;
-    step.layout = layout_;
-    apply_digit(scenario_, axis, digit, step.layout);
+    step.layout = std::move(layout);
     step.refused = first_violation(scenario_.job, step.layout);
     if (step.refused) return step;
     step.quick = estimator_.quick(step.layout, workspace_);
@@ -72,6 +77,22 @@ void add_alternative(Prober& prober, LayoutAxis axis, const Layout& layout, std:
   if (best) steps.push_back(std::move(*best));
 }
 
+/// Going back to the most even split: what a split that was searched for gains. Marks the step if it is there already.
+void add_even_split(Prober& prober, const Scenario& scenario, const Layout& layout, std::vector<AxisStep>& steps) {
+  Layout even = layout;
+  even.split = most_even_split(scenario, layout);
+  if (same_on(LayoutAxis::split, layout, even)) return;
+  for (AxisStep& step : steps)
+    if (step.axis == LayoutAxis::split && same_on(LayoutAxis::split, step.layout, even)) {
+      step.to_even_split = true;
+      return;
+    }
+  AxisStep step = prober.to(LayoutAxis::split, std::move(even));
+  if (prober.changes_nothing(step)) return;
+  step.to_even_split = true;
+  steps.push_back(std::move(step));
+}
+
 std::vector<int> halved_and_doubled(int n) {
   if (n % 2 == 0) return {n / 2, n, 2 * n};
   return {n, 2 * n};
@@ -92,6 +113,7 @@ std::vector<AxisStep> axis_steps(const Scenario& scenario, const Estimator& esti
     if (radix[axis] < 2) continue;
     if (is_ordered(axis)) add_neighbours(prober, axis, layout, radix[axis], steps);
     else add_alternative(prober, axis, layout, radix[axis], steps);
+    if (axis == LayoutAxis::split) add_even_split(prober, scenario, layout, steps);
   }
   return steps;
 }

@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <algorithm>
-#include <limits>
-
 #include "search/axis_values.hpp"
+#include "search/even_split.hpp"
 #include "search/families.hpp"
-#include "shardfit/layout/stage_plan.hpp"
+#include "shardfit/layout/rules.hpp"
 
 namespace shardfit::search {
 namespace {
@@ -49,27 +47,6 @@ Layout with_axis(LayoutAxis axis, const Layout& other, Layout layout) {
     default: break;
   }
   return layout;
-}
-
-/// The split of the search whose stages hold the most equal numbers of layers: where a run starts that cannot share its
-/// layers evenly.
-PipelineSplit most_even_split(const Scenario& scenario, Layout layout) {
-  PipelineSplit best = layout.split;
-  int least = std::numeric_limits<int>::max();
-  StagePlan plan;
-  for (const PipelineSplit& split : scenario.space.split) {
-    layout.split = split;
-    if (first_violation(scenario.job, layout) || !make_stage_plan(scenario.job, layout, plan)) continue;
-    int low = std::numeric_limits<int>::max(), high = 0;
-    for (int stage = 0; stage < layout.pp; ++stage) {
-      low = std::min(low, plan.layers_on(stage));
-      high = std::max(high, plan.layers_on(stage));
-    }
-    if (high - low >= least) continue;
-    least = high - low;
-    best = split;
-  }
-  return best;
 }
 
 }  // namespace

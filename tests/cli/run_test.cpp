@@ -111,6 +111,20 @@ TEST_CASE("--csv has every allowed layout, and the same bytes for any number of 
   CHECK(lines_of(folder.file("front.csv")).size() == sweep["pareto"].size() + 1);
   CHECK(one.front().find("peak_memory_gib,margin_gib") != std::string::npos);
   CHECK(one.front().ends_with(",layout_id"));
+  // A row says the same wherever it stands: risk and largest term too.
+  for (const std::string& line : lines_of(folder.file("front.csv"))) CHECK(std::find(one.begin(), one.end(), line) != one.end());
+}
+
+TEST_CASE("a section or a price that a sweep cannot have is refused before the work") {
+  const Folder folder;
+  const Ran section = run({"sweep", kSmall, "--section", "tops", "--csv", folder.file("all.csv")});
+  CHECK(section.code == 2);
+  CHECK(section.err.find("did you mean top?") != std::string::npos);
+  CHECK(section.err.find("combinations") == std::string::npos);
+  CHECK(run({"sweep", kSmall, "--gpus", "1", "--section", "near_ties,sensitivity"}).code == 0);
+  const Ran price = run({"sweep", kSmall, "--objective", "cost", "--usd-per-gpu-hour", "4,no-such-cluster=5"});
+  CHECK(price.code == 2);
+  CHECK(price.err.find("--usd-per-gpu-hour: got 'no-such-cluster=5'") != std::string::npos);
 }
 
 TEST_CASE("every refusal's example breaks that rule") {
@@ -205,6 +219,10 @@ TEST_CASE("points of measured collectives are held against the model, with limit
   CHECK(run({"validate", "--points", points, "--max-median", "0.0001"}).code == 1);
   CHECK(run({"validate", "--points", points, "--where", "tuned"}).code == 2);
   CHECK(run({"validate"}).code == 2);
+}
+
+TEST_CASE("a slip in a cluster's name is told with the nearest one") {
+  CHECK(run({"topo", "gb200-nvl7"}).err.find("did you mean \"gb200-nvl72\"?") != std::string::npos);
 }
 
 TEST_CASE("topo draws where each group lies, and lets the fabric be changed") {

@@ -179,10 +179,12 @@ TEST_CASE("errors point at the field and say what would do") {
   CHECK(error(text("", R"(, "search": {"dispatcher": "deepp"})")).ends_with("did you mean \"deepep\"?"));
   CHECK(error(text("", "", R"(, "precision": "bf66")")).ends_with("did you mean \"bf16\"?"));
   CHECK(error(text("", "", R"(, "vision": {"data": "mock"})")).find("/training/vision") != std::string::npos);
+  CHECK(error(text("", "", R"(, "frozen": ["language_model"])")).find("/training/frozen: got a list, expected a list that leaves a part") !=
+        std::string::npos);
   CHECK(error(R"({"model": "Qwen3-30B", "hardware": "h100-hgx", "gpus": 1, "training": {}, "layout": {}})")
             .find("s.json: /model: got \"Qwen3-30B\"") == 0);
   CHECK(error(R"({"model": "Qwen3-8B", "hardware": "h100-hgx", "gpus": 0, "training": {}, "layout": {}})") ==
-        "s.json: /gpus: got 0, expected a whole number from 1 to 1e+06");
+        "s.json: /gpus: got 0, expected a whole number from 1 to 1000000");
   CHECK(error(R"({"model": "Qwen3-8B", "hardware": "h100-hgx", "gpus": 8, "training": {}, "layout": {}})") ==
         "s.json: /training/sequence_length: got nothing, expected a value for \"sequence_length\"");
   CHECK(error(R"({"model": "Qwen3-8B", "hardware": "h100-hgx", "gpus": 8, "training": {"sequence_length": 0,

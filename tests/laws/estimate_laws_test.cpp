@@ -51,6 +51,8 @@ TEST_CASE("the sweep's numbers are the estimate's, to the last bit") {
       CHECK(quick.step_time_s == full.step_time_s);
       CHECK(quick.peak == full.verdict.need);
       CHECK(quick.fits == full.verdict.fits);
+      const PeakRisk risk = c.estimator.peak_risk(layout, quick, c.workspace);
+      CHECK(risk.p_oom == full.verdict.p_oom);
       CHECK(quick.tokens_per_s_per_gpu == doctest::Approx(full.tokens_per_s_per_gpu).epsilon(1e-12));
       CHECK(layout_id(parse_layout_id(full.layout_id)) == full.layout_id);
     }

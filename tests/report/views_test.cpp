@@ -227,6 +227,10 @@ TEST_CASE("an empty sweep says so") {
   const Document document = sweep_document(Sample().study, result);
   CHECK(document.summary.starts_with("No layout fits"));
   CHECK(document.tone == Tone::bad);
+  for (const char* key : {"near_ties", "sensitivity", "top"}) CHECK(only_sections(document, {key}).sections.size() == 1);
+  SweepResult limited = result;
+  limited.rejected.push_back({kRefusedByLimit, 2, 0, {}});
+  CHECK(sweep_document(Sample().study, limited).summary.starts_with("No layout stays within the limits"));
   result.valid = 0;
   CHECK(sweep_document(Sample().study, result).summary.starts_with("No layout passes the rules"));
   result.complete = false;

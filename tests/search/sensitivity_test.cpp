@@ -73,3 +73,24 @@ TEST_CASE("a layout that nobody searched has steps around it") {
   CHECK(std::any_of(steps.begin(), steps.end(), [](const AxisStep& s) { return s.axis == LayoutAxis::micro_batch_size; }));
   CHECK(std::any_of(steps.begin(), steps.end(), [](const AxisStep& s) { return s.axis == LayoutAxis::recompute; }));
 }
+
+TEST_CASE("a split steps back to the most even one, once, and says what it gains") {
+  Winner best;
+  SearchSpace& s = best.scenario.space;
+  s.split = {{.kind = SplitKind::first_last, .first_stage_layers = 3, .last_stage_layers = 5}, {}, {.kind = SplitKind::first_last, .first_stage_layers = 5, .last_stage_layers = 3}};
+  best.layout.tp = 1;
+  best.layout.pp = 2;
+  best.layout.vpp = 1;
+  best.layout.split = s.split[0];
+  REQUIRE(!first_violation(best.scenario.job, best.layout));
+  int even = 0;
+  for (const AxisStep& step : axis_steps(best.scenario, best.estimator, best.layout)) {
+    if (!step.to_even_split) continue;
+    ++even;
+    CHECK(step.axis == LayoutAxis::split);
+    CHECK(step.layout.split == PipelineSplit{});
+  }
+  CHECK(even == 1);
+  best.layout.split = {};
+  for (const AxisStep& step : axis_steps(best.scenario, best.estimator, best.layout)) CHECK(!step.to_even_split);
+}

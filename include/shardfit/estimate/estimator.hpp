@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "shardfit/estimate/estimate.hpp"
+#include "shardfit/estimate/peak_risk.hpp"
 
 namespace shardfit {
 
@@ -61,6 +62,8 @@ class Estimator {
   std::optional<Quick> quick_bound(Bytes limit, const Layout& layout, Workspace& workspace) const;
   /// The second half: makes what quick_bound said of the same layout, just before, complete.
   void complete(const Layout& layout, Workspace& workspace, Quick& bound) const;
+  /// Risk and largest term of the peak that `quick` found for this layout; one ledger, no allocation.
+  PeakRisk peak_risk(const Layout& layout, const Quick& quick, Workspace& workspace) const;
 
   /// Device memory that a layout may use.
   Bytes usable_memory() const;

@@ -28,8 +28,7 @@ Document sweep_document(const Study& study, const SweepResult& result);
 /// The columns of a sweep's data files: figures, job, layout fields, layout_id.
 std::vector<Column> candidate_columns();
 
-/// CSV of candidates, row by row without holding more than one of them: for millions of layouts. Of candidates that nobody
-/// took a second look at, p_oom and binding_term are empty.
+/// CSV of candidates, row by row without holding more than one of them: for millions of layouts.
 void write_candidates_csv(const Study& study, std::span<const Candidate> candidates, std::ostream& out);
 void write_candidates_csv(const Study& study, std::span<const Judged> candidates, std::ostream& out);
 

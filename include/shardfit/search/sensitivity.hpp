@@ -17,13 +17,14 @@ struct AxisStep {
   Quick quick;
   /// Step time after over before, less 1: below 0 the step gains. Compare only where `runs()`.
   double loss = 0;
+  bool to_even_split = false;          ///< to the split whose stages hold the most equal numbers of layers
   bool runs() const { return !refused && quick.fits; }
 };
 
 /// One step along each axis that the scenario's search leaves open, in the order of the axes. Sizes and fractions step to
 /// the next value below and the next above; of an axis without an order (recompute, sharding, dispatcher, ...) the other
 /// value that loses least is the step, so that its loss says what the choice is worth at least. Values that change no
-/// number are no steps. `layout` passes the rules, and need not be in the space.
+/// number are no steps. A split also steps to the most even one that the rules allow. `layout` passes the rules, and need not be in the space.
 std::vector<AxisStep> axis_steps(const Scenario& scenario, const Estimator& estimator, const Layout& layout);
 
 /// The scenario with a search around one layout, for layouts that nobody searched: sizes halved and doubled, every sharding
