@@ -20,25 +20,33 @@ std::vector<Scenario> wanted(const io::StudyFile& file, const LayoutChoice& layo
   return kept;
 }
 
-/// A price or power of hardware that nobody knows would be passed over in silence; of hardware that ships it may stand in a
-/// list that serves many sweeps.
-void refuse_unknown_hardware(const char* flag, const std::vector<std::string>& words, const io::StudyFile& file) {
-  std::vector<std::string> known = io::list_hardware();
-  for (const Scenario& scenario : file.scenarios) known.push_back(scenario.job.hardware.name);
-  const std::vector<std::string_view> names(known.begin(), known.end());
-  for (const std::string& word : words) {
-    const std::size_t equals = word.rfind('=');
-    if (equals == std::string::npos) continue;
-    const std::string name = word.substr(0, equals);
-    if (std::find(names.begin(), names.end(), name) != names.end()) continue;
-    const auto near = nearest_name(name, names);
-    throw InputError("", flag, "'" + word + "'", "a name of `shardfit list hardware`", near ? "did you mean \"" + *near + "\"?" : "");
-  }
+/// Throws for a price or power of hardware that nobody knows, which would be passed over in silence. Hardware that ships may
+/// stand in a list that serves many sweeps. `place`: a flag, or a JSON pointer in `file`.
+void refuse_unknown_hardware(const std::string& name, const std::string& file, const std::string& place,
+                             const std::string& got, const std::vector<std::string_view>& known) {
+  if (std::find(known.begin(), known.end(), name) != known.end()) return;
+  const auto near = nearest_name(name, known);
+  throw InputError(file, place, "'" + got + "'", "a name of `shardfit list hardware`", near ? "did you mean \"" + *near + "\"?" : "");
 }
 
+/// `file`, whose goals and whose flags name no unknown hardware.
 const io::StudyFile& checked(const io::StudyFile& file, const GoalFlags& flags) {
-  refuse_unknown_hardware("--usd-per-gpu-hour", flags.usd_per_gpu_hour, file);
-  refuse_unknown_hardware("--watts-per-gpu", flags.watts_per_gpu, file);
+  std::vector<std::string> names = io::list_hardware();
+  for (const Scenario& scenario : file.scenarios) names.push_back(scenario.job.hardware.name);
+  const std::vector<std::string_view> known(names.begin(), names.end());
+  const auto check_words = [&](const char* flag, const std::vector<std::string>& words) {
+    for (const std::string& word : words)
+      if (const std::size_t equals = word.rfind('='); equals != std::string::npos)
+        refuse_unknown_hardware(word.substr(0, equals), "", flag, word, known);
+  };
+  const auto check_goals = [&](const std::string& key, const PerHardware& figures) {
+    for (const auto& [name, figure] : figures)
+      if (!name.empty()) refuse_unknown_hardware(name, file.file, "/goals/" + key + "/" + name, name, known);
+  };
+  check_words("--usd-per-gpu-hour", flags.usd_per_gpu_hour);
+  check_words("--watts-per-gpu", flags.watts_per_gpu);
+  check_goals("usd_per_gpu_hour", file.goals.usd_per_gpu_hour);
+  check_goals("watts_per_gpu", file.goals.watts_per_gpu);
   return file;
 }
 

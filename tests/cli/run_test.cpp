@@ -125,6 +125,10 @@ TEST_CASE("a section or a price that a sweep cannot have is refused before the w
   const Ran price = run({"sweep", kSmall, "--objective", "cost", "--usd-per-gpu-hour", "4,no-such-cluster=5"});
   CHECK(price.code == 2);
   CHECK(price.err.find("--usd-per-gpu-hour: got 'no-such-cluster=5'") != std::string::npos);
+  const Ran goal = run({"sweep", kSmall, "--set", "goals.usd_per_gpu_hour.gb200-nvl7=5"});
+  CHECK(goal.code == 2);
+  CHECK(goal.err.find("/goals/usd_per_gpu_hour/gb200-nvl7: got 'gb200-nvl7'") != std::string::npos);
+  CHECK(goal.err.find("did you mean \"gb200-nvl72\"?") != std::string::npos);
 }
 
 TEST_CASE("every refusal's example breaks that rule") {
