@@ -30,6 +30,8 @@ Distinctions distinctions_of(const Scenario& scenario, const Estimator& estimato
     const layout::StagedRules::Cursor cursor(rules, layout);
     bool shaped = true;
     for (std::size_t i = 0; shaped && i < kShapeAxes; ++i) shaped = !cursor.broken_at(LayoutAxis(i));
+    // Larger than the job, with rules that other axes decide: no layout, and no groups to ask for.
+    if (layout.tp * layout.cp > scenario.job.gpus || layout.ep * layout.etp > scenario.job.gpus) continue;
     if (!shaped) continue;
     seen.insert(key);
     for (const CudaGraphImpl impl : {CudaGraphImpl::none, CudaGraphImpl::full_iteration}) {

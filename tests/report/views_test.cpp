@@ -40,6 +40,10 @@ struct Sample {
     FabricSpec& fabric = s.job.hardware.fabric;   // an estimator asks for a cluster that can be built
     fabric.oversubscription.value = fabric.nvlink_gb_per_s.value = fabric.nic_gb_per_s.value = 1;
     fabric.nic_alltoall_gb_per_s.value = 1;
+    GpuSpec& gpu = s.job.hardware.gpu;
+    gpu.sm_count.value = gpu.hbm_tb_per_s.value = gpu.gemm[Math::bf16].rate_tflops = 1;
+    gpu.attention.push_back({.head_dim = 128, .rate_tflops = 1, .seq_half = 1});
+    for (std::size_t i = 0; i < kCount<Coefficient>; ++i) s.job.time.values[Coefficient(i)].value = 1;
     return s;
   }();
   Estimator estimator{scenario.job};
