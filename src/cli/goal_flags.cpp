@@ -64,17 +64,15 @@ void add_goal_flags(CLI::App& command, GoalFlags& f) {
   add("--min-memory-headroom", f.min_memory_headroom_pct, "PCT", "Least part of usable device memory that stays free")
       ->check(CLI::Range(0.0, 99.0));
   add("--max-host-gib", f.max_host_gib, "GIB", "Most host memory a GPU")->check(CLI::Range(0.0, 1e9));
-  const auto most = [&](const char* flag, int& value, const char* help) {
-    add(flag, value, "N", help)->check(CLI::Range(1, 1 << 30));
+  const auto most = [&](const std::string& flag, int& value, const std::string& help) {
+    add(flag.c_str(), value, "N", help.c_str())->check(CLI::Range(1, 1 << 30));
   };
-  most("--max-gpus", f.max_gpus, "Most GPUs");
-  most("--max-tp", f.max_tp, "Largest tp");
-  most("--max-cp", f.max_cp, "Largest cp");
-  most("--max-pp", f.max_pp, "Largest pp");
-  most("--max-vpp", f.max_vpp, "Largest vpp");
-  most("--max-ep", f.max_ep, "Largest ep");
-  most("--max-etp", f.max_etp, "Largest etp");
-  most("--max-micro-batch-size", f.max_micro_batch_size, "Largest micro-batch size");
+  most("--max-gpus", f.most.gpus, "Most GPUs");
+  for (const SizeLimit& limit : kSizeLimits) {
+    std::string flag = std::string("--max-") + limit.key;
+    std::replace(flag.begin(), flag.end(), '_', '-');
+    most(flag, f.most.*limit.most, std::string("Largest ") + limit.words);
+  }
 }
 
 Goals goals_with(Goals goals, const GoalFlags& f) {
@@ -87,15 +85,9 @@ Goals goals_with(Goals goals, const GoalFlags& f) {
   Limits& l = goals.limits;
   if (f.min_memory_headroom_pct >= 0) l.memory_headroom = f.min_memory_headroom_pct / 100;
   if (f.max_host_gib >= 0) l.host_memory_gib = f.max_host_gib;
-  const auto most = [](int& limit, int flag) { if (flag > 0) limit = flag; };
-  most(l.gpus, f.max_gpus);
-  most(l.tp, f.max_tp);
-  most(l.cp, f.max_cp);
-  most(l.pp, f.max_pp);
-  most(l.vpp, f.max_vpp);
-  most(l.ep, f.max_ep);
-  most(l.etp, f.max_etp);
-  most(l.micro_batch_size, f.max_micro_batch_size);
+  if (f.most.gpus > 0) l.gpus = f.most.gpus;
+  for (const SizeLimit& limit : kSizeLimits)
+    if (const int most = f.most.*limit.most; most > 0) l.*limit.most = most;
   return goals;
 }
 

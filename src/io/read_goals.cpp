@@ -34,13 +34,7 @@ Limits read_limits(const Value& value) {
   l.memory_headroom = o.get("memory_headroom_pct", 0.0, 0.0, 99.0) / 100;
   l.host_memory_gib = o.get("host_memory_gib", 0.0, 0.0);
   l.gpus = o.get("gpus", 0, 1);
-  l.tp = o.get("tp", 0, 1);
-  l.cp = o.get("cp", 0, 1);
-  l.pp = o.get("pp", 0, 1);
-  l.vpp = o.get("vpp", 0, 1);
-  l.ep = o.get("ep", 0, 1);
-  l.etp = o.get("etp", 0, 1);
-  l.micro_batch_size = o.get("micro_batch_size", 0, 1);
+  for (const SizeLimit& limit : kSizeLimits) l.*limit.most = o.get(limit.key, 0, 1);
   o.done();
   return l;
 }

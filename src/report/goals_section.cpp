@@ -43,18 +43,12 @@ void add_power(const Study& study, Facts& facts) {
 void add_limits(const Limits& limits, Facts& facts) {
   if (limits.memory_headroom > 0)
     facts.push_back({{"min_memory_headroom", "memory left free", ColumnKind::ratio, 1}, limits.memory_headroom, "at least"});
-  const auto most = [&](const char* key, const char* title, double n) {
+  const auto most = [&](const std::string& key, const char* title, double n) {
     if (n > 0) facts.push_back({{key, title, ColumnKind::number, 0}, n, "at most"});
   };
   most("max_host_memory_gib", "host GiB a GPU", limits.host_memory_gib);
   most("max_gpus", "GPUs", limits.gpus);
-  most("max_tp", "tp", limits.tp);
-  most("max_cp", "cp", limits.cp);
-  most("max_pp", "pp", limits.pp);
-  most("max_vpp", "vpp", limits.vpp);
-  most("max_ep", "ep", limits.ep);
-  most("max_etp", "etp", limits.etp);
-  most("max_micro_batch_size", "micro-batch size", limits.micro_batch_size);
+  for (const SizeLimit& limit : kSizeLimits) most(std::string("max_") + limit.key, limit.words, limits.*limit.most);
 }
 
 }  // namespace

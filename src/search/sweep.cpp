@@ -21,17 +21,9 @@ SweepResult sweep(const Scenario& scenario, const Estimator& estimator, const Sw
 }
 
 Scenario limited(Scenario scenario, const Limits& limits) {
-  SearchSpace& s = scenario.space;
-  const auto cut = [](std::vector<int>& values, int most) {
-    if (most > 0) std::erase_if(values, [most](int v) { return v > most; });
-  };
-  cut(s.tp, limits.tp);
-  cut(s.cp, limits.cp);
-  cut(s.pp, limits.pp);
-  cut(s.vpp, limits.vpp);
-  cut(s.ep, limits.ep);
-  cut(s.etp, limits.etp);
-  cut(s.micro_batch_size, limits.micro_batch_size);
+  for (const SizeLimit& limit : kSizeLimits)
+    if (const int most = limits.*limit.most; most > 0)
+      std::erase_if(scenario.space.*limit.values, [most](int v) { return v > most; });
   return scenario;
 }
 

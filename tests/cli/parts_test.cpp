@@ -1,45 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // A sweep in parts from the command line: taken up again, in shards, merged.
 #include <doctest/doctest.h>
-#include <unistd.h>
 
 #include <atomic>
-#include <cstdlib>
-#include <filesystem>
-#include <fstream>
-#include <sstream>
 
-#include "cli/cli.hpp"
+#include "cli/command.hpp"
 
 namespace fs = std::filesystem;
-
-namespace {
-
-const std::string kSmall = std::string(SHARDFIT_SOURCE_DIR) + "/tests/data/small-sweep.json";
-
-struct Ran {
-  int code = 0;
-  std::string out, err;
-};
-
-Ran run(const std::vector<std::string>& args, const std::atomic<bool>* stop = nullptr) {
-  ::setenv("SHARDFIT_DATA_DIR", SHARDFIT_SOURCE_DIR, 1);
-  std::ostringstream out, err;
-  Ran ran;
-  ran.code = shardfit::cli::run(args, out, err, stop);
-  ran.out = out.str();
-  ran.err = err.str();
-  return ran;
-}
-
-struct Folder {
-  fs::path path = fs::temp_directory_path() / ("shardfit_parts_" + std::to_string(::getpid()));
-  Folder() { fs::create_directories(path); }
-  ~Folder() { fs::remove_all(path); }
-  std::string file(const std::string& name) const { return (path / name).string(); }
-};
-
-}  // namespace
 
 TEST_CASE("shards merge to the bytes of one sweep, in every format") {
   const Folder folder;

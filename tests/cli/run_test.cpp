@@ -1,51 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <doctest/doctest.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cstdlib>
-#include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
-#include <sstream>
 
-#include "cli/cli.hpp"
+#include "cli/command.hpp"
 
 // The commands from end to end on a small space: what one prints, another must agree with.
 
 using nlohmann::json;
-namespace fs = std::filesystem;
 
 namespace {
-
-const std::string kSmall = std::string(SHARDFIT_SOURCE_DIR) + "/tests/data/small-sweep.json";
-
-struct Ran {
-  int code = 0;
-  std::string out, err;
-};
-
-Ran run(std::vector<std::string> args) {
-  ::setenv("SHARDFIT_DATA_DIR", SHARDFIT_SOURCE_DIR, 1);
-  std::ostringstream out, err;
-  Ran ran;
-  ran.code = shardfit::cli::run(args, out, err);
-  ran.out = out.str();
-  ran.err = err.str();
-  return ran;
-}
 
 json run_json(std::vector<std::string> args) {
   args.insert(args.end(), {"--format", "json"});
   return json::parse(run(args).out);
 }
-
-struct Folder {
-  fs::path path = fs::temp_directory_path() / ("shardfit_cli_" + std::to_string(::getpid()));
-  Folder() { fs::create_directories(path); }
-  ~Folder() { fs::remove_all(path); }
-  std::string file(const char* name) const { return (path / name).string(); }
-};
 
 std::vector<std::string> lines_of(const std::string& path) {
   std::ifstream file(path);
@@ -171,7 +142,7 @@ TEST_CASE("a bad layout flag costs no file") {
   const Ran ran = run({"sweep", kSmall, "--tp", "x", "--csv", folder.file("all.csv")});
   CHECK(ran.code == 2);
   CHECK(ran.out.empty());
-  CHECK(fs::is_empty(folder.path));
+  CHECK(std::filesystem::is_empty(folder.path));
 }
 
 TEST_CASE("each command has each format") {

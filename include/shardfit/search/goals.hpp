@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "shardfit/base/names.hpp"
-#include "shardfit/spec/layout.hpp"
+#include "shardfit/spec/scenario.hpp"
 
 namespace shardfit {
 
@@ -38,6 +38,19 @@ struct Limits {
   double host_memory_gib = 0;     ///< a GPU
   int gpus = 0;
   int tp = 0, cp = 0, pp = 0, vpp = 0, ep = 0, etp = 0, micro_batch_size = 0;
+};
+
+/// A limit on the size of an axis: its key in files, its words in print, where it is kept, and the values that it cuts.
+struct SizeLimit {
+  const char *key, *words;
+  int Limits::*most;
+  std::vector<int> SearchSpace::*values;
+};
+inline constexpr SizeLimit kSizeLimits[] = {
+    {"tp", "tp", &Limits::tp, &SearchSpace::tp},     {"cp", "cp", &Limits::cp, &SearchSpace::cp},
+    {"pp", "pp", &Limits::pp, &SearchSpace::pp},     {"vpp", "vpp", &Limits::vpp, &SearchSpace::vpp},
+    {"ep", "ep", &Limits::ep, &SearchSpace::ep},     {"etp", "etp", &Limits::etp, &SearchSpace::etp},
+    {"micro_batch_size", "micro-batch size", &Limits::micro_batch_size, &SearchSpace::micro_batch_size},
 };
 
 /// A figure of one kind of GPU, or of all of them (key "").
