@@ -26,12 +26,18 @@ struct Flags {
 int run_compare(const Flags& flags, Context& context) {
   using Clock = std::chrono::steady_clock;
   Output output(flags.output);
-  const Scenario scenario = narrowed(io::first_job(io::load_study(flags.scenario, flags.job)), flags.choice);
+  io::StudyFile file = io::load_study(flags.scenario, flags.job);
+  const Goals goals = file.goals;
+  Scenario scenario = limited(narrowed(io::first_job(std::move(file)), flags.choice), goals.limits);
+  if (goals.objective != Goals{}.objective || !goals.pareto.empty())
+    scenario.assumptions.push_back("families are compared by tokens/s a GPU, whatever goals.objective and goals.pareto ask of a sweep");
+  only_sections(compare_document(scenario, {}), flags.output.sections);   // a slip costs no search
   const Clock::time_point start = Clock::now();
   Progress progress(context.err, context.live);
   CompareOptions options;
   options.threads = flags.threads;
   options.max_p_oom = flags.max_p_oom;
+  options.limits = goals.limits;
   options.progress = [&](const SweepProgress& now) {
     progress.show(now, std::chrono::duration<double>(Clock::now() - start).count());
   };

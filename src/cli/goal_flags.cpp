@@ -26,6 +26,8 @@ PerHardware per_hardware(const char* flag, const std::vector<std::string>& words
   for (const std::string& word : words) {
     const std::size_t equals = word.rfind('=');
     const std::string name = equals == std::string::npos ? "" : word.substr(0, equals);
+    if (figures.contains(name))
+      throw InputError("", flag, "'" + word + "'", "one figure for each hardware", "another stands before it");
     figures[name] = number_of(flag, equals == std::string::npos ? word : word.substr(equals + 1));
   }
   return figures;

@@ -20,7 +20,9 @@ bool takes_lists(const LayoutFlag& flag) { return flag.narrow && std::string_vie
 
 void apply(const LayoutFlag& flag, const std::vector<std::string>& words, Scenario& scenario) {
   std::vector<Layout> layouts;
-  for (const std::string& word : words) {
+  for (auto at = words.begin(); at != words.end(); ++at) {
+    const std::string& word = *at;
+    if (std::find(words.begin(), at, word) != at) throw InputError("", long_name(flag), word + " twice", "each value once");
     layouts.push_back(scenario.base);
     flag.set(layouts.back(), word);
   }

@@ -7,6 +7,9 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>
+#include <exception>
+
+#include "cli/context.hpp"
 #endif
 
 namespace shardfit::cli {
@@ -55,7 +58,10 @@ Ranks::Ranks() {
 }
 
 Ranks::~Ranks() {
-  if (started_) MPI_Finalize();
+  if (!started_) return;
+  // A process that fails alone would leave the others waiting for it.
+  if (std::uncaught_exceptions() > 0) MPI_Abort(MPI_COMM_WORLD, kBadInput);
+  MPI_Finalize();
 }
 
 std::vector<std::string> Ranks::gather(const std::string& mine) const {

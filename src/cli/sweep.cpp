@@ -38,6 +38,13 @@ Shard wanted_shard(const Flags& flags, const Ranks& ranks) {
     throw InputError("", "--shard", "'" + flags.shard + "' under MPI", "one way of splitting", "each MPI process is a shard already");
   if (!flags.shard.empty() && flags.resume.empty())
     throw InputError("", "--shard", "'" + flags.shard + "' alone", "--resume FILE beside it", "that is where `merge` finds the shard");
+  const OutputFlags& out = flags.output;
+  const std::pair<const char*, bool> of_results[] = {{"--pareto-csv", !flags.pareto_csv.empty()}, {"--top-csv", !flags.top_csv.empty()},
+                                                     {"-o", !out.file.empty()}, {"--format", !out.format.empty()},
+                                                     {"--section", !out.sections.empty()}};
+  for (const auto& [flag, given] : of_results)
+    if (given && !flags.shard.empty())
+      throw InputError("", flag, "a result of one shard", "the result of all", "`merge` writes it");
   const Shard shard = flags.shard.empty() ? Shard{std::uint32_t(ranks.rank()), std::uint32_t(ranks.size())} : shard_of(flags.shard);
   if (!flags.all_csv.empty() && (shard.of > 1 || !flags.resume.empty()))
     throw InputError("", "--csv", "'" + flags.all_csv + "'", "one sweep from start to end", "leave out --shard, --resume and MPI");
@@ -75,7 +82,8 @@ SweepOptions options_of(const Flags& flags, const Context& context, Shard shard)
 }
 
 /// Tells the size of the space before the sweep.
-std::uint64_t tell_space(const Study& study, const SweepOptions& options, Context& context) {
+std::uint64_t tell_space(const Study& study, SweepOptions options, Context& context) {
+  options.prune = true;   // the same count, sooner
   const auto valid = count_valid(study, options);
   if (valid) context.err << "shardfit: " << space_text(study.size(), *valid) << std::endl;
   return valid.value_or(0);

@@ -41,15 +41,6 @@ Network make_network(const Job& job, const Layout& layout) {
   return n;
 }
 
-TrafficTime& TrafficTime::operator+=(const TrafficTime& o) {
-  tp += o.tp;
-  tp_hidden += o.tp_hidden;
-  ep += o.ep;
-  cp += o.cp;
-  cp_hidden += o.cp_hidden;
-  return *this;
-}
-
 TrafficTime time_of(const block::Work& work, const LayoutLinks& links, const Network& network) noexcept {
   TrafficTime time;
   for (const block::Traffic& t : work.traffic) {

@@ -50,7 +50,6 @@ struct TrafficTime {
   double ep = 0;              ///< dispatch, combine and expert-tensor gathers
   double cp = 0;              ///< exposed kinds (a2a, all_gather)
   double cp_hidden = 0;       ///< ring behind attention
-  TrafficTime& operator+=(const TrafficTime& o);
 };
 TrafficTime time_of(const block::Work& work, const LayoutLinks& links, const Network& network) noexcept;
 

@@ -82,14 +82,9 @@ Quick Estimator::quick(const Layout& layout, Workspace& workspace) const {
   return quick;
 }
 
-std::optional<Quick> Estimator::quick_if_fits(const Layout& layout, Workspace& workspace) const {
-  return quick_if_within(usable_memory(), layout, workspace);
-}
-
 PeakRisk Estimator::peak_risk(const Layout& layout, const Quick& quick, Workspace& workspace) const {
-  if (!workspace.data->evaluation) workspace.data->evaluation.emplace(*problem_);
-  estimate::Evaluation& e = *workspace.data->evaluation;
-  const GridSizes grid = grid_sizes(layout, problem_->job.gpus, problem_->job.training.global_batch_size);
+  estimate::Evaluation& e = evaluation(workspace);
+  const GridSizes grid = grid_of(layout);
   if (!e.prepare(*problem_, layout, grid)) return {};
   return estimate::peak_risk(problem_->job,
                              estimate::memory_ledger(*problem_, e, layout, grid, quick.peak_stage, quick.peak_moment));
@@ -129,14 +124,6 @@ std::optional<Quick> memory_within(const estimate::Problem& problem, estimate::E
 
 }  // namespace
 
-std::optional<Quick> Estimator::quick_if_within(Bytes limit, const Layout& layout, Workspace& workspace) const {
-  estimate::Evaluation& e = evaluation(workspace);
-  const GridSizes grid = grid_of(layout);
-  std::optional<Quick> quick = memory_within(*problem_, e, layout, grid, limit);
-  if (quick) set_time(*problem_, e, layout, grid, *quick);
-  return quick;
-}
-
 std::optional<Quick> Estimator::quick_bound(Bytes limit, const Layout& layout, Workspace& workspace) const {
   estimate::Evaluation& e = evaluation(workspace);
   const GridSizes grid = grid_of(layout);
@@ -175,7 +162,7 @@ Estimate Estimator::evaluate(const Layout& layout) const {
   Estimate out;
   out.layout = layout;
   out.layout_id = layout_id(layout);
-  out.grid = grid_sizes(layout, job.gpus, job.training.global_batch_size);
+  out.grid = grid_of(layout);
   if (!e.prepare(*problem_, layout, out.grid)) return out;
   out.plan = e.plan;
 

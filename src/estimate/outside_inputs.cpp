@@ -6,11 +6,6 @@
 namespace shardfit::estimate {
 namespace {
 
-bool has_experts(const ModelSpec& model) {
-  return std::any_of(model.text.mlps.begin(), model.text.mlps.end(),
-                     [](const MlpSpec& m) { return std::holds_alternative<MoeMlpSpec>(m.kind); });
-}
-
 memory::OutsideInputs make_outside_inputs(const Problem& problem, Evaluation& e, const Layout& layout,
                                           const GridSizes& grid) {
   const Job& job = problem.job;
@@ -35,7 +30,7 @@ memory::OutsideInputs make_outside_inputs(const Problem& problem, Evaluation& e,
   const bool nvls = job.stack.nccl_user_buffers || job.stack.entry_point != EntryPoint::megatron_bridge;
   const topology::GroupLinks& dp = e.parts.links_of(group_shapes(layout, grid).dp_cp);
   out.nvls_communicators = nvls && dp.size >= 4 && dp.domains == 1;
-  const bool experts = has_experts(job.model);
+  const bool experts = problem.has_moe;
   out.fragmentation = {.expandable_segments = job.stack.expandable_segments,
                        .mixed_sizes = layout.pp > 1 || experts,
                        .interleaved = layout.vpp > 1,
@@ -53,7 +48,7 @@ memory::OutsideInputs make_outside_inputs(const Problem& problem, Evaluation& e,
         memory::dispatcher_bytes({.dispatcher = layout.dispatcher, .tokens = s.stream_tokens,
                                   .width = moe->latent_size.value_or(int(s.hidden)), .ranks = links.size,
                                   .ranks_per_domain = links.members_per_domain,
-                                  .local_experts = moe->num_experts / layout.ep, .top_k = moe->num_experts_per_tok,
+                                  .local_experts = moe->num_experts / layout.ep,
                                   .sms = layout.dispatcher_sms}));
   }
   return out;

@@ -8,6 +8,7 @@ bool PlacementConstants::is_of(const Layout& l, int builds) const {
          l.optimizer_instances == layout_.optimizer_instances &&
          l.offload.optimizer_fraction == layout_.offload.optimizer_fraction &&
          l.fsdp_double_buffer == layout_.fsdp_double_buffer && l.overlap.tp_comm == layout_.overlap.tp_comm &&
+         l.overlap.grad_reduce == layout_.overlap.grad_reduce &&   // buckets of gradients
          (l.pp > 1 || l.overlap.expert_alltoall == layout_.overlap.expert_alltoall) &&   // kept_plan_bytes
          l.microbatch_group_size == layout_.microbatch_group_size &&
          l.use_tp_pp_dp_mapping == layout_.use_tp_pp_dp_mapping && l.split == layout_.split;

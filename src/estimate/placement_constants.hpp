@@ -34,7 +34,7 @@ struct StepConstants {
 };
 
 /// The constants of the layout at hand, kept while what they come from stays as it is: the parts' tables, pp, vpp, split,
-/// sharding, instances, offload of the optimizer, double buffer, tensor-parallel overlap, rank order.
+/// sharding, instances, offload of the optimizer, double buffer, tensor-parallel overlap, overlap of gradient reduction, rank order.
 struct PlacementConstants {
   struct Stage {
     bool made = false, step_made = false;

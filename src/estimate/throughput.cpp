@@ -10,7 +10,7 @@ void set_throughput(const Job& job, const workload::SampleLoad& sample, const La
   const double rows = job.training.global_batch_size;
   const double samples = rows * workload::samples_per_row(job.training, sample);
   const double tokens = rows * job.training.sequence_length;
-  out.tokens_per_s_per_gpu = tokens / gpu_seconds;
+  out.tokens_per_s_per_gpu = tokens_per_s_per_gpu(job, out.step_time_s);
   out.useful_tokens_per_s_per_gpu = workload::useful_tokens_per_step(job) / gpu_seconds;
   out.samples_per_s = samples / out.step_time_s;
   out.images_per_s = sample.images * samples / out.step_time_s;

@@ -66,7 +66,7 @@ void set_remarks(const Problem& problem, const Layout& layout, Estimate& out) {
     out.unmodelled.push_back("delayed weight gradients: no effect on time beyond expert overlap is modelled");
   if (job.stack.moe_shared_expert_overlap)
     out.unmodelled.push_back("shared-expert overlap: counted as running in line");
-  if (job.stack.nccl_user_buffers) out.unmodelled.push_back("NCCL user buffers: no effect on time or memory is modelled");
+  if (job.stack.nccl_user_buffers) out.unmodelled.push_back("NCCL user buffers: no effect on time is modelled");
   if (problem.vision && job.stack.vision_dp_when_cp && layout.cp > 1)
     out.unmodelled.push_back("vision data parallelism: the gather of visual tokens over context-parallel ranks");
   if (problem.sample.tokens > job.training.sequence_length)

@@ -26,10 +26,6 @@ fs::path program_folder() {
   return error ? fs::path() : program.parent_path();
 }
 
-bool is_path(const std::string& name) {
-  return name.find('/') != std::string::npos || name.ends_with(".json");
-}
-
 }  // namespace
 
 std::string data_dir() {
@@ -40,6 +36,10 @@ std::string data_dir() {
       return shared.string();
   }
   return SHARDFIT_DATA_DIR;
+}
+
+bool is_path(const std::string& name) {
+  return name.find('/') != std::string::npos || name.ends_with(".json");
 }
 
 std::vector<std::string> list_folder(const std::string& folder) {

@@ -28,6 +28,9 @@ std::vector<T> job_axis(Json& json, const char* key, const Json* fixed, const st
     if (fixed) value.refuse("an axis in one place", std::string(key) + " has a fixed value too");
     values = read(value);
   }
+  for (auto at = chosen.begin(); at != chosen.end(); ++at)
+    if (std::find(chosen.begin(), at, *at) != at)
+      throw InputError("", "--" + std::string(key), fmt::format("{} twice", *at), "each value once");
   return chosen.empty() ? values : chosen;
 }
 

@@ -26,7 +26,7 @@ void add_named_files(const Json& json, Fingerprint& print) {
   if (json.is_string()) {
     const std::string& text = json.get_ref<const std::string&>();
     std::error_code ignored;
-    if (text.ends_with(".json") && std::filesystem::is_regular_file(text, ignored)) add_file(text, print);
+    if (is_path(text) && std::filesystem::is_regular_file(text, ignored)) add_file(text, print);
   }
   if (json.is_structured())
     for (const auto& item : json) add_named_files(item, print);
@@ -41,7 +41,7 @@ std::string data_print(const StudyFile& file) {
     }
   add_named_files(parse_json(file.text, file.file), print);
   for (const Scenario& s : file.scenarios)
-    if (s.job.hardware.source_file.ends_with(".json")) add_file(s.job.hardware.source_file, print);
+    if (is_path(s.job.hardware.source_file)) add_file(s.job.hardware.source_file, print);
   return print.text();
 }
 

@@ -54,7 +54,9 @@ void read_pictures(Object& o, VisionWorkload& w) {
   if (const auto size = o.find("image_size")) w.sizes = read_sizes(*size);
   if (const auto tokens = o.find("visual_tokens_per_image")) {
     if (o.find("image_size")) tokens->refuse("either image_size or visual_tokens_per_image");
-    w.sizes.clear();
+    w.sizes.clear();                        // with all that a preset says of them
+    w.size_spread = 0;
+    w.frames = 0;
     w.visual_tokens_per_image = tokens->as_number(1, kMaxTokens);
   }
   w.size_spread = o.get("size_spread", w.size_spread, 0.0, kMaxSpread);

@@ -83,7 +83,8 @@ GroupShape inner_instance(GroupShape shape, int instances) {
 GroupShape across_instances(GroupShape shape, int instances) {
   const int size = shape.size / instances;
   if (shape.run == 0) return {instances, shape.stride * size};
-  return size >= shape.run ? GroupShape{instances, shape.jump * (size / shape.run)} : GroupShape{instances, shape.stride * size};
+  if (size >= shape.run) return {instances, shape.jump * (size / shape.run)};
+  return {instances, shape.stride * size, shape.run / size, shape.jump};
 }
 
 std::vector<int> group_members(GroupShape shape, int rank) {

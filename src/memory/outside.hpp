@@ -16,7 +16,6 @@ struct DispatcherInputs {
   int ranks = 1;             ///< etp*ep
   int ranks_per_domain = 1;  ///< of the group, inside one NVLink domain
   int local_experts = 0;
-  int top_k = 1;  ///< changes nothing up to 128: DeepEP reserves that many entries a token
   int sms = 0;    ///< 0: the library's default
 };
 /// Bytes that DeepEP or HybridEP allocate for themselves; 0 for NCCL dispatchers and a group of one.

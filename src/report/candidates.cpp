@@ -160,8 +160,6 @@ Section candidate_section(const char* key, std::string title, const Study& study
 
 }  // namespace report
 
-std::vector<Column> candidate_columns() { return report::all_candidate_columns(); }
-
 namespace {
 
 template <class C>
@@ -175,26 +173,17 @@ void append_line(report::CandidateRows& rows, const C& candidate, std::string& t
   text += '\n';
 }
 
-template <class C>
-void write_csv(const Study& study, std::span<const C> candidates, std::ostream& out) {
+}  // namespace
+
+void write_candidates_csv(const Study& study, std::span<const Judged> candidates, std::ostream& out) {
   out << candidates_csv_header();
   report::CandidateRows rows(study);
   std::string line;
-  for (const C& candidate : candidates) {
+  for (const Judged& candidate : candidates) {
     line.clear();
     append_line(rows, candidate, line);
     out << line;
   }
-}
-
-}  // namespace
-
-void write_candidates_csv(const Study& study, std::span<const Candidate> candidates, std::ostream& out) {
-  write_csv(study, candidates, out);
-}
-
-void write_candidates_csv(const Study& study, std::span<const Judged> candidates, std::ostream& out) {
-  write_csv(study, candidates, out);
 }
 
 std::string candidates_csv_header() { return report::header_line(report::all_candidate_columns()); }

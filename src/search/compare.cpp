@@ -18,10 +18,13 @@ SweepResult run(const Scenario& scenario, const Estimator& estimator, const Comp
   SweepOptions sweep_options;
   sweep_options.threads = options.threads;
   sweep_options.top = kTopKept;
+  sweep_options.ties = 0;
   sweep_options.winners = 0;
   sweep_options.progress = options.progress;
   sweep_options.interrupted = options.interrupted;
-  return sweep(scenario, estimator, sweep_options);
+  Goals goals;
+  goals.limits = options.limits;
+  return sweep(Study({{&scenario, &estimator}}, goals), sweep_options);
 }
 
 /// The fastest that is safe enough; where none is, the one with the least risk.

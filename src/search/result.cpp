@@ -24,7 +24,6 @@ Judged judge(const Study& study, const Candidate& candidate) {
   Judged judged{candidate};
   judged.p_oom = estimate.verdict.p_oom;
   judged.binding = binding_term(estimate);
-  judged.host_memory = estimate.host_memory;
   judged.time_band = estimate.time_band;
   judged.band_reason = estimate.band_reason;
   return judged;

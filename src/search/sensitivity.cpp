@@ -93,15 +93,6 @@ void add_even_split(Prober& prober, const Scenario& scenario, const Layout& layo
   steps.push_back(std::move(step));
 }
 
-std::vector<int> halved_and_doubled(int n) {
-  if (n % 2 == 0) return {n / 2, n, 2 * n};
-  return {n, 2 * n};
-}
-
-Recompute selective(EnumSet<RecomputeModule> modules) {
-  return {RecomputeGranularity::selective, modules, RecomputeMethod::uniform, 1};
-}
-
 }  // namespace
 
 std::vector<AxisStep> axis_steps(const Scenario& scenario, const Estimator& estimator, const Layout& layout) {
@@ -116,46 +107,6 @@ std::vector<AxisStep> axis_steps(const Scenario& scenario, const Estimator& esti
     if (axis == LayoutAxis::split) add_even_split(prober, scenario, layout, steps);
   }
   return steps;
-}
-
-Scenario around(const Scenario& scenario, const Layout& l) {
-  using M = RecomputeModule;
-  Scenario out = scenario;
-  out.base = l;
-  // What the layout switches off it may need again one step on, as the layouts of a search do.
-  out.base.sequence_parallel = l.sequence_parallel || scenario.base.sequence_parallel;
-  SearchSpace& s = out.space;
-  s = {};
-  s.tp = halved_and_doubled(l.tp);
-  s.cp = halved_and_doubled(l.cp);
-  s.pp = halved_and_doubled(l.pp);
-  s.vpp = halved_and_doubled(l.vpp);
-  s.ep = halved_and_doubled(l.ep);
-  s.etp = halved_and_doubled(l.etp);
-  s.micro_batch_size = halved_and_doubled(l.micro_batch_size);
-  s.optimizer_instances = {l.optimizer_instances};
-  s.split = {l.split};
-  s.cp_comm_type = {l.cp_comm_type};
-  s.cuda_graph = {l.cuda_graph};
-  s.optimizer_offload = {l.offload.optimizer_fraction};
-  const auto add = [](auto& values, const auto& value) {
-    if (std::find(values.begin(), values.end(), value) == values.end()) values.push_back(value);
-  };
-  s.sharding = {l.sharding};
-  if (scenario.job.stack.framework == Framework::megatron)
-    for (Sharding sharding : {Sharding::none, Sharding::optimizer, Sharding::full}) add(s.sharding, sharding);
-  s.recompute = {l.recompute};
-  for (const Recompute& r : {Recompute{}, selective({M::core_attn}), selective({M::moe_act}), selective({M::layernorm}),
-                             selective({M::moe_act, M::layernorm}), selective({M::mlp}), selective({M::moe}),
-                             Recompute{RecomputeGranularity::full, {}, RecomputeMethod::uniform, 1}})
-    add(s.recompute, r);
-  s.dispatcher = {l.dispatcher};
-  s.expert_alltoall_overlap = {l.overlap.expert_alltoall};
-  if (l.ep > 1) {
-    for (Dispatcher d : {Dispatcher::alltoall, Dispatcher::deepep, Dispatcher::hybridep}) add(s.dispatcher, d);
-    add(s.expert_alltoall_overlap, !l.overlap.expert_alltoall);
-  }
-  return out;
 }
 
 }  // namespace shardfit

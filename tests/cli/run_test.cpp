@@ -102,6 +102,31 @@ TEST_CASE("a section or a price that a sweep cannot have is refused before the w
   CHECK(goal.err.find("did you mean \"gb200-nvl72\"?") != std::string::npos);
 }
 
+TEST_CASE("what would be counted twice, or written nowhere, is refused") {
+  const Folder folder;
+  const auto refused = [](const std::vector<std::string>& args, const char* why) {
+    const Ran ran = run(args);
+    CAPTURE(why);
+    CAPTURE(ran.err);
+    CHECK(ran.code == 2);
+    CHECK(ran.err.find(why) != std::string::npos);
+  };
+  refused({"sweep", kSmall, "--gpus", "8,8"}, "--gpus: got 8 twice");
+  refused({"sweep", kSmall, "--tp", "1,1"}, "--tp: got 1 twice");
+  refused({"sweep", kSmall, "--objective", "cost", "--usd-per-gpu-hour", "4,5"}, "--usd-per-gpu-hour: got '5'");
+  refused({"sweep", kSmall, "--shard", "0/2", "--resume", folder.file("part"), "-o", folder.file("out.json")}, "-o: got a result of one shard");
+  refused({"compare", kSmall, "--section", "layout"}, "did you mean layouts?");
+}
+
+TEST_CASE("compare keeps to the limits of a scenario's goals") {
+  const json all = run_json({"compare", kSmall}), least = run_json({"compare", kSmall, "--set", "goals.limits.pp=1"});
+  bool deep = false;
+  for (const json& row : all["layouts"]) deep |= row["pp"] != 1;
+  CHECK(deep);
+  CHECK_FALSE(least["layouts"].empty());
+  for (const json& row : least["layouts"]) CHECK(row["pp"] == 1);
+}
+
 TEST_CASE("every refusal's example breaks that rule") {
   const json sweep = run_json({"sweep", kSmall});
   std::uint64_t refused = 0;

@@ -154,3 +154,11 @@ TEST_CASE("with tp-cp-ep-pp-dp stages lie inside a replica: 64 ranks, tp2 cp2 pp
   CHECK(group_members(inner_instance(shapes.dp_cp, 2), 12) == std::vector{4, 6, 12, 14, 20, 22, 28, 30});
   CHECK(group_members(across_instances(shapes.dp_cp, 2), 12) == std::vector{12, 44});
 }
+
+TEST_CASE("instances smaller than a run of cp are joined across stages' ranks too: 64 ranks, tp2 cp4 pp2, 8 instances") {
+  const Layout layout = pp_before_dp(layout_of(2, 4, 2, 1, 1));
+  const GroupShape all = group_shapes(layout, grid_sizes(layout, 64, 64)).dp_cp;
+  CHECK(group_members(all, 0) == std::vector{0, 2, 4, 6, 16, 18, 20, 22, 32, 34, 36, 38, 48, 50, 52, 54});
+  CHECK(group_members(inner_instance(all, 8), 20) == std::vector{20, 22});
+  CHECK(group_members(across_instances(all, 8), 20) == std::vector{0, 4, 16, 20, 32, 36, 48, 52});
+}

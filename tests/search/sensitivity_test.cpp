@@ -66,14 +66,6 @@ TEST_CASE("an axis with one value has no step; sizes step by one value") {
   CHECK(tp == std::vector<int>{1, 4});
 }
 
-TEST_CASE("a layout that nobody searched has steps around it") {
-  const Winner best;
-  const Scenario near = around(best.scenario, best.layout);
-  const auto steps = axis_steps(near, best.estimator, best.layout);
-  CHECK(std::any_of(steps.begin(), steps.end(), [](const AxisStep& s) { return s.axis == LayoutAxis::micro_batch_size; }));
-  CHECK(std::any_of(steps.begin(), steps.end(), [](const AxisStep& s) { return s.axis == LayoutAxis::recompute; }));
-}
-
 TEST_CASE("a split steps back to the most even one, once, and says what it gains") {
   Winner best;
   SearchSpace& s = best.scenario.space;

@@ -22,7 +22,7 @@ struct Distinctions {
   EnumSet<GraphScope> scopes;
 };
 
-/// How often quick_if_within and quick_bound could say no at once.
+/// How often quick_bound could say no at once.
 struct Shortcuts {
   std::uint64_t by_state = 0;      ///< what does not depend on recompute, graphs and micro-batches is too much already
   std::uint64_t by_graphs = 0;     ///< the same layout with fewer graphs needs too much
@@ -52,13 +52,9 @@ class Estimator {
     std::unique_ptr<Data> data;
   };
   Quick quick(const Layout& layout, Workspace& workspace) const;
-  /// The same for a layout that fits; nothing, and sooner, for one that does not.
-  std::optional<Quick> quick_if_fits(const Layout& layout, Workspace& workspace) const;
-  /// The same for a layout that needs at most `limit`, whether it fits or not.
-  std::optional<Quick> quick_if_within(Bytes limit, const Layout& layout, Workspace& workspace) const;
-
-  /// The first half of quick_if_within: memory is exact; time, and what follows from it, is no more than a bound: the step
-  /// takes longer than `step_time_s`, tokens come more slowly. `bottleneck` says nothing yet.
+  /// The first half of `quick` for a layout that needs at most `limit`, whether it fits or not; nothing, and sooner, for one
+  /// that needs more. Memory is exact; time, and what follows from it, is no more than a bound: the step takes longer than
+  /// `step_time_s`, tokens come more slowly. `bottleneck` says nothing yet.
   std::optional<Quick> quick_bound(Bytes limit, const Layout& layout, Workspace& workspace) const;
   /// The second half: makes what quick_bound said of the same layout, just before, complete.
   void complete(const Layout& layout, Workspace& workspace, Quick& bound) const;

@@ -25,11 +25,7 @@ struct Change {
 /// bring, and the best layouts that fit.
 Document sweep_document(const Study& study, const SweepResult& result);
 
-/// The columns of a sweep's data files: figures, job, layout fields, layout_id.
-std::vector<Column> candidate_columns();
-
-/// CSV of candidates, row by row without holding more than one of them: for millions of layouts.
-void write_candidates_csv(const Study& study, std::span<const Candidate> candidates, std::ostream& out);
+/// CSV of candidates: figures, job, layout fields, layout_id.
 void write_candidates_csv(const Study& study, std::span<const Judged> candidates, std::ostream& out);
 
 /// The two halves of such a file: its header, and lines for some candidates. Threads may call it at the same time.

@@ -59,6 +59,7 @@ struct Comparison {
 
 struct CompareOptions {
   int threads = 0;                        ///< 0: all
+  Limits limits;                          ///< what the layouts of both families may take at most
   double max_p_oom = 0.1;                 ///< of the best layouts; where none is below, the least risky of the front
   std::function<void(const SweepProgress&)> progress;
   std::function<bool()> interrupted;

@@ -27,8 +27,4 @@ struct AxisStep {
 /// number are no steps. A split also steps to the most even one that the rules allow. `layout` passes the rules, and need not be in the space.
 std::vector<AxisStep> axis_steps(const Scenario& scenario, const Estimator& estimator, const Layout& layout);
 
-/// The scenario with a search around one layout, for layouts that nobody searched: sizes halved and doubled, every sharding
-/// of the framework's, recompute of each usual kind, each dispatcher of a MoE model, overlap on and off.
-Scenario around(const Scenario& scenario, const Layout& layout);
-
 }  // namespace shardfit

@@ -23,7 +23,6 @@ struct Candidate {
 struct Judged : Candidate {
   double p_oom = 0;               ///< chance of running out of memory
   MemoryTerm binding = MemoryTerm::weights;   ///< the largest term of the fullest rank at its worst moment
-  Bytes host_memory;              ///< a GPU
   double time_band = 0;           ///< relative error band of the step time, one sigma
   std::string_view band_reason;
 };
