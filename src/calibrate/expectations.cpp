@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "shardfit/spec/model_dims.hpp"
+
 namespace shardfit::calibrate {
 namespace {
 
@@ -22,11 +24,6 @@ constexpr Expectation kSustainedElsewhere{0.88, 0.7, 1.05};   // assumed: the me
 bool runs_on_generation(const Job& job, Coefficient c) {
   const bool blackwell = job.hardware.gpu.generation == GpuGeneration::blackwell;
   return (c == Coefficient::memory_blackwell) == blackwell;
-}
-
-bool has_moe(const TextSpec& text) {
-  return std::any_of(text.mlps.begin(), text.mlps.end(),
-                     [](const MlpSpec& m) { return std::holds_alternative<MoeMlpSpec>(m.kind); });
 }
 
 bool has_recurrent_mixer(const TextSpec& text) {

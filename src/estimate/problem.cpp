@@ -29,7 +29,7 @@ Problem::Problem(Job j)
       sample(vision ? workload::sample_load(*job.model.vision, job.training.vision.value_or(VisionWorkload{}))
                     : workload::SampleLoad{}),
       mtp_depth(shardfit::mtp_depth(job.model.text, job.training)) {
-  for (const MlpSpec& mlp : job.model.text.mlps) has_moe |= std::holds_alternative<MoeMlpSpec>(mlp.kind);
+  has_moe = shardfit::has_moe(job.model.text);
 }
 
 }  // namespace shardfit::estimate

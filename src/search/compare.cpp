@@ -61,6 +61,7 @@ FamilyResult search_family(const Scenario& whole, const Estimator& estimator, Fa
   result.tuned = tuned_knobs(scenario, estimator, *layout);
   result.steps = axis_steps(scenario, estimator, *layout);
   result.changes = job_changes(scenario, *result.best);
+  result.advice = advice_around(scenario, estimator, *layout);
   return result;
 }
 

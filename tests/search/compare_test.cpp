@@ -3,6 +3,7 @@
 
 #include <doctest/doctest.h>
 
+#include "search/axis_values.hpp"
 #include "search/small_scenario.hpp"
 
 using namespace shardfit;
@@ -63,4 +64,35 @@ TEST_CASE("a limit on the chance of running out of memory never makes the best f
   for (const Family family : {Family::fsdp, Family::three_d})
     if (a.families[family].best && b.families[family].best)
       CHECK(a.families[family].best->step_time_s <= b.families[family].best->step_time_s);
+}
+
+TEST_CASE("advice is a pair of layouts that differ by what it names, judged by the same estimates") {
+  Scenario s = test::small_scenario();
+  const Estimator estimator(s.job);
+  Layout layout = s.base;
+  layout.ep = 4;
+  layout.micro_batch_size = 2;
+  REQUIRE_FALSE(first_violation(s.job, layout));
+  const std::vector<AdvicePair> pairs = advice_around(s, estimator, layout);
+  EnumArray<Advice, int> seen{};
+  Estimator::Workspace workspace;
+  for (const AdvicePair& pair : pairs) {
+    CAPTURE(name_of(pair.advice));
+    ++seen[pair.advice];
+    CHECK(search::axes_changed(pair.from.layout, pair.to.layout) == 1);
+    for (const Tried* side : {&pair.from, &pair.to})
+      if (!side->refused) CHECK(side->quick.step_time_s == estimator.quick(side->layout, workspace).step_time_s);
+  }
+  CHECK(seen[Advice::larger_micro_batch] == 2);   // 1 to 2, 2 to 4
+  CHECK(seen[Advice::selective_recompute] == 1);
+  CHECK(seen[Advice::wide_graph_scope] == 1);
+  CHECK(seen[Advice::hybridep] == 1);
+  CHECK(seen[Advice::expert_tensor_parallel] == 1);
+  // Recompute goes from full to something that is less of it, and faster.
+  for (const AdvicePair& pair : pairs)
+    if (pair.advice == Advice::selective_recompute) {
+      CHECK(pair.from.layout.recompute.granularity == RecomputeGranularity::full);
+      REQUIRE(pair.has_gain());
+      CHECK(pair.gain() > 0);
+    }
 }

@@ -6,6 +6,7 @@
 #include <optional>
 #include <vector>
 
+#include "shardfit/search/advice.hpp"
 #include "shardfit/search/sensitivity.hpp"
 #include "shardfit/search/sweep.hpp"
 
@@ -46,6 +47,7 @@ struct FamilyResult {
   std::vector<TunedKnob> tuned;           ///< of `best`: only knobs without which it loses more than 1 %, or dies
   std::vector<AxisStep> steps;            ///< of `best`: one step along each open axis
   std::vector<JobChange> changes;         ///< of `best`; none for a job without a tower
+  std::vector<AdvicePair> advice;         ///< around `best`
 };
 
 enum class StartReason { only_one_fits, fewer_knobs, steadier, fewer_layouts, count };

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
+
 #include "shardfit/spec/model.hpp"
 #include "shardfit/spec/training.hpp"
 
@@ -23,6 +25,12 @@ inline std::vector<BlockRef> mtp_blocks(const TextSpec& text) {
 constexpr std::int64_t padded_vocab(std::int64_t vocab, int multiple, int tp) {
   const std::int64_t step = std::int64_t(multiple) * tp;
   return (vocab + step - 1) / step * step;
+}
+
+/// Whether any layer routes tokens to experts.
+inline bool has_moe(const TextSpec& text) {
+  return std::any_of(text.mlps.begin(), text.mlps.end(),
+                     [](const MlpSpec& mlp) { return std::holds_alternative<MoeMlpSpec>(mlp.kind); });
 }
 
 /// Whether a run has a tower at all.
