@@ -88,6 +88,9 @@ int run_validate(const Flags& flags, Context& context) {
                      "a field is named by its dotted path (layout.tp) or its last word (tp)");
   for (const validation::MeasuredRun& run : result.runs) result.rows.push_back(validation::score(run));
   result.summary = validation::summarize(result.runs, result.rows);
+  for (std::size_t i = 0; i < result.runs.size(); ++i)
+    for (validation::AssumedEffect& effect : validation::vary_assumed(result.runs[i], result.rows[i]))
+      result.assumed.push_back(std::move(effect));
   if (!flags.effects.empty())
     result.effects = validation::score_effects(io::load_effects(flags.effects), result.runs, result.rows);
 

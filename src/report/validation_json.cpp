@@ -8,11 +8,15 @@ namespace {
 
 using nlohmann::ordered_json;
 
-ordered_json json_of(const validation::Row& row) {
+ordered_json json_of(const std::vector<validation::Score>& scores) {
   ordered_json quantities = ordered_json::array();
-  for (const validation::Score& s : row.scores)
+  for (const validation::Score& s : scores)
     quantities.push_back({{"name", s.name}, {"measured", s.measured}, {"predicted", s.predicted}, {"error", s.error()}});
-  ordered_json out{{"id", row.id}, {"status", name_of(row.status)}, {"reason", row.reason}, {"quantities", quantities}};
+  return quantities;
+}
+
+ordered_json json_of(const validation::Row& row) {
+  ordered_json out{{"id", row.id}, {"status", name_of(row.status)}, {"reason", row.reason}, {"quantities", json_of(row.scores)}};
   const auto word = [](bool oom) { return oom ? "oom" : "fits"; };
   if (row.verdict)
     out["verdict"] = {{"measured", word(row.verdict->measured_oom)},
@@ -37,6 +41,13 @@ ordered_json json_of(const validation::EffectRow& r) {
   return out;
 }
 
+ordered_json json_of(const validation::AssumedEffect& a) {
+  ordered_json out{{"id", a.id}, {"field", a.field}, {"now", a.now}, {"other", a.other}};
+  if (!a.reason.empty()) out["reason"] = a.reason;
+  out["quantities"] = json_of(a.scores);
+  return out;
+}
+
 }  // namespace
 
 std::string validation_json(const ValidationResult& result) {
@@ -56,6 +67,10 @@ std::string validation_json(const ValidationResult& result) {
   if (result.effects) {
     out["effects"] = ordered_json::array();
     for (const validation::EffectRow& r : result.effects->rows) out["effects"].push_back(json_of(r));
+  }
+  if (!result.assumed.empty()) {
+    out["assumed"] = ordered_json::array();
+    for (const validation::AssumedEffect& a : result.assumed) out["assumed"].push_back(json_of(a));
   }
   return out.dump(1) + "\n";
 }

@@ -134,6 +134,29 @@ Section effect_rows_section(const validation::Effects& effects) {
   return {"effects", "Effects, pair by pair", std::move(table), {}};
 }
 
+/// How much the answers depend on what the runs do not state.
+Section assumed_section(const ValidationResult& result) {
+  Table table{.columns = {{"id", "run"}, {"field", "assumed"}, {"now", "as"}, {"other", "in its place"},
+                          {"quantity", "quantity"}, {"error", "error", ColumnKind::ratio, 1},
+                          {"other_error", "error then", ColumnKind::ratio, 1}, {"reason", "no prediction because"}}};
+  const auto scored = [&](const validation::AssumedEffect& effect, const std::string& quantity) -> Cell {
+    for (const validation::Row& row : result.rows)
+      if (row.id == effect.id)
+        for (const validation::Score& score : row.scores)
+          if (score.name == quantity) return score.error();
+    return {};
+  };
+  for (const validation::AssumedEffect& a : result.assumed) {
+    const auto add = [&](const std::string& quantity, Cell error, Cell then) {
+      table.rows.push_back({{text_cell(a.id), text_cell(a.field), text_cell(a.now), text_cell(a.other), text_cell(quantity),
+                             std::move(error), std::move(then), text_cell(a.reason)}});
+    };
+    if (a.scores.empty()) add("", {}, {});
+    for (const validation::Score& score : a.scores) add(score.name, scored(a, score.name), score.error());
+  }
+  return {"assumed", "What runs leave unsaid, one value changed at a time", std::move(table), {}};
+}
+
 }  // namespace
 
 Document validation_document(const ValidationResult& result) {
@@ -149,6 +172,7 @@ Document validation_document(const ValidationResult& result) {
     document.sections.push_back(effect_rows_section(*result.effects));
   }
   if (result.summary.ok < result.summary.rows) document.sections.push_back(reasons_section(result.rows));
+  if (!result.assumed.empty()) document.sections.push_back(assumed_section(result));
   document.sections.push_back(worst_section(result.summary, result.rows));
   return document;
 }

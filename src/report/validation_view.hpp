@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "shardfit/report/document.hpp"
+#include "validation/assumed.hpp"
 #include "validation/effects.hpp"
 #include "validation/summary.hpp"
 
@@ -16,6 +17,7 @@ struct ValidationResult {
   std::vector<validation::Row> rows;               ///< one a run
   validation::Summary summary;
   std::optional<validation::Effects> effects;
+  std::vector<validation::AssumedEffect> assumed;
 };
 
 /// Errors by quantity, verdicts, order of layouts, effects, rows without a prediction by reason, and the worst rows.
@@ -24,7 +26,7 @@ Document validation_document(const ValidationResult& result);
 /// One row a scored quantity, for spreadsheets.
 Document validation_rows_document(const ValidationResult& result);
 
-/// {"rows": [...], "summary": [...], "verdicts": {...}, "order": {...}, "effects": [...]}: the machine's form. Figures are
+/// {"rows": [...], "summary": [...], "verdicts": {...}, "order": {...}, "effects": [...], "assumed": [...]}: the machine's form. Figures are
 /// in the units of the measured files.
 std::string validation_json(const ValidationResult& result);
 

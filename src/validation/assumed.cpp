@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "validation/assumed.hpp"
+
+#include <fmt/format.h>
+
+#include <functional>
+
+namespace shardfit::validation {
+namespace {
+
+/// Puts another value in the place of one; the run keeps everything else.
+class Variations {
+ public:
+  Variations(const MeasuredRun& run, std::vector<AssumedEffect>& found) : run_(run), found_(found) {}
+
+  void add(const char* field, std::string now, std::string other, const std::function<void(Scenario&)>& change) {
+    MeasuredRun varied = run_;
+    change(varied.scenario);
+    const Row row = score(varied);
+    found_.push_back({run_.id, field, std::move(now), std::move(other), row.reason, row.scores});
+  }
+  /// Half and twice a size.
+  void add_size(const char* field, int now, const std::function<void(Scenario&, int)>& set) {
+    for (const int other : {now % 2 == 0 ? now / 2 : 0, 2 * now})
+      if (other > 0)
+        add(field, std::to_string(now), std::to_string(other), [&](Scenario& s) { set(s, other); });
+  }
+
+ private:
+  const MeasuredRun& run_;
+  std::vector<AssumedEffect>& found_;
+};
+
+struct SizeField {
+  const char* name;
+  int Layout::*size;
+};
+constexpr SizeField kSizes[] = {{"tp", &Layout::tp}, {"cp", &Layout::cp}, {"pp", &Layout::pp}, {"etp", &Layout::etp},
+                                {"micro_batch_size", &Layout::micro_batch_size}};
+struct TrainingField {
+  const char* name;
+  int TrainingSpec::*size;
+};
+constexpr TrainingField kTraining[] = {{"sequence_length", &TrainingSpec::sequence_length},
+                                       {"global_batch_size", &TrainingSpec::global_batch_size}};
+
+void vary_recompute(const Recompute& now, Variations& variations) {
+  const Recompute kinds[] = {{}, {RecomputeGranularity::full, {}, RecomputeMethod::uniform, 1}};
+  for (const Recompute& other : kinds)
+    if (other.granularity != now.granularity)
+      variations.add("recompute", std::string(name_of(now.granularity)), std::string(name_of(other.granularity)),
+                     [&](Scenario& s) { s.base.recompute = other; });
+}
+
+void vary_gradients(DType now, Variations& variations) {
+  const DType other = now == DType::fp32 ? DType::bf16 : DType::fp32;
+  variations.add("grad_buffer_dtype", std::string(name_of(now)), std::string(name_of(other)),
+                 [&](Scenario& s) { s.job.training.optimizer.grad_buffer_dtype = other; });
+}
+
+/// Images whose number, size and spread the run leaves to the tool.
+void vary_images(const MeasuredRun& run, Variations& variations) {
+  const std::optional<VisionWorkload>& vision = run.scenario.job.training.vision;
+  if (!vision || vision->mock || run.fields.contains("training.vision.preset") ||
+      run.fields.contains("training.vision.visual_tokens_per_image") || run.fields.contains("training.vision.sizes"))
+    return;
+  for (const double factor : {0.5, 2.0}) {
+    const double other = factor * vision->visual_tokens_per_image;
+    variations.add("visual_tokens_per_image", fmt::format("{:g}", vision->visual_tokens_per_image), fmt::format("{:g}", other),
+                   [&](Scenario& s) { s.job.training.vision->visual_tokens_per_image = other; });
+  }
+  if (vision->spread)
+    variations.add("spread", fmt::format("{:g}", *vision->spread), "0.1",
+                   [&](Scenario& s) { s.job.training.vision->spread = 0.1; });
+}
+
+}  // namespace
+
+std::vector<AssumedEffect> vary_assumed(const MeasuredRun& run, const Row& row) {
+  std::vector<AssumedEffect> found;
+  if (row.status != RowStatus::ok) return found;
+  Variations variations(run, found);
+  const auto assumed = [&](const char* field) { return run.fields.contains(std::string("assumed.") + field); };
+  const Scenario& s = run.scenario;
+  for (const SizeField& f : kSizes)
+    if (assumed(f.name))
+      variations.add_size(f.name, s.base.*f.size, [&](Scenario& to, int size) {
+        to.base.*f.size = size;
+        to.base.sequence_parallel = to.base.tp > 1 && (s.base.sequence_parallel || s.base.tp == 1);
+      });
+  for (const TrainingField& f : kTraining)
+    if (assumed(f.name))
+      variations.add_size(f.name, s.job.training.*f.size, [&](Scenario& to, int size) { to.job.training.*f.size = size; });
+  if (assumed("recompute.granularity") || assumed("recompute")) vary_recompute(s.base.recompute, variations);
+  if (assumed("grad_buffer_dtype")) vary_gradients(s.job.training.optimizer.grad_buffer_dtype, variations);
+  vary_images(run, variations);
+  return found;
+}
+
+}  // namespace shardfit::validation
