@@ -3,6 +3,7 @@
 
 #include "block/op.hpp"
 #include "block/shapes.hpp"
+#include "shardfit/spec/tower.hpp"
 
 namespace shardfit::block {
 
@@ -10,8 +11,11 @@ namespace shardfit::block {
 struct VisionLoad {
   double patches = 0;               ///< sum over images
   double patches_squared = 0;       ///< sum over attention spans (frame or image) of patches^2
-  double tokens = 0;                ///< merged: what the decoder gets
+  double tokens = 0;                ///< merged: what this rank's tower makes
   double images = 0;
+  double positions = 0;             ///< places in the pictures: frames of a clip share theirs
+  double all_tokens = 0;            ///< what the decoder gets, of all context-parallel ranks' towers
+  bool split_over_cp = false;       ///< each context-parallel rank runs its own images; the features are gathered
 };
 
 /// Operations of one decoder block: mixer, then MLP; either may be absent.
@@ -28,9 +32,14 @@ OpList head(const TextSpec& text, const Shapes& shapes, bool weight_held);
 /// `first_depth`: false where a repeated layer reuses the weights of the first.
 OpList mtp_layer(const TextSpec& text, const Shapes& shapes, bool first_depth);
 
-/// The vision tower with its mergers: on the first stage, TP-split, no SP, no CP; every CP rank sees all patches.
-OpList vision_encoder(const VisionSpec& vision, const Shapes& shapes, const VisionLoad& load);
-OpList vision_projector(const VisionSpec& vision, const Shapes& shapes, const VisionLoad& load);
+/// The vision tower, on the first stage: no SP, no CP. `shapes` are the decoder's, with what trains in the part.
+/// Its ends: the host's loops over pictures, patches to rows, norms outside its layers.
+OpList vision_ends(const VisionSpec& vision, const Shapes& shapes, const VisionLoad& load, const TowerBuild& build);
+/// Its layers, which recompute runs again, and inside them the DeepStack mergers: `projection` says what trains in those.
+OpList vision_layers(const VisionSpec& vision, const Shapes& shapes, const Shapes& projection, const VisionLoad& load,
+                     const TowerBuild& build);
+/// The merger after it, and what the decoder does to take its tokens in.
+OpList vision_projector(const VisionSpec& vision, const Shapes& shapes, const VisionLoad& load, const TowerBuild& build);
 
 // The block kinds, one file each; they append to `ops`.
 void append_gqa(const GqaSpec& spec, const Shapes& shapes, OpList& ops);

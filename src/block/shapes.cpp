@@ -13,6 +13,7 @@
 
 #include "shardfit/base/error.hpp"
 #include "shardfit/spec/model_dims.hpp"
+#include "shardfit/spec/tower.hpp"
 
 namespace shardfit::block {
 namespace {
@@ -47,9 +48,7 @@ void set_numbers(Shapes& s, const Job& job) {
 
 /// The tower feeds the decoder, so gradients run through a frozen decoder where the tower or its projection trains.
 bool vision_trains(const Job& job) {
-  if (!runs_vision(job.model, job.training)) return false;
-  const EnumSet<ModelPart>& frozen = job.training.frozen;
-  return !frozen.contains(ModelPart::vision_model) || !frozen.contains(ModelPart::vision_projection);
+  return training_of(job, ModelPart::vision_model).any() || training_of(job, ModelPart::vision_projection).any();
 }
 
 EnumSet<LoraTarget> targets_of(const LoraSpec& lora) {
@@ -67,15 +66,14 @@ EnumSet<LoraTarget> targets_of(const LoraSpec& lora) {
 }
 
 void set_training(Shapes& s, const Job& job) {
-  const TrainingSpec& training = job.training;
-  const bool lora = training.task == Task::lora;
-  s.train_weights = !lora && !training.frozen.contains(ModelPart::language_model);
-  if (lora) {
-    const LoraSpec spec = training.lora.value_or(LoraSpec{});
-    s.lora_rank = spec.rank;
+  const PartTraining decoder = training_of(job, ModelPart::language_model);
+  s.train_weights = decoder.weights;
+  if (job.training.task == Task::lora) {
+    const LoraSpec spec = job.training.lora.value_or(LoraSpec{});
     s.lora_targets = targets_of(spec);
+    if (decoder.adapters) s.lora_rank = spec.rank;
   }
-  s.needs_input_grad = s.train_weights || lora || vision_trains(job);
+  s.needs_input_grad = decoder.any() || vision_trains(job);
 }
 
 void set_software(Shapes& s, const Job& job, const Layout& layout) {

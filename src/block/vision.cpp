@@ -1,18 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// Computes: the vision tower of one micro-batch on a rank: all its layers in one list, each operation times
-//   its depth.
+// Computes: the layers of the vision tower of one micro-batch on a rank, in one list, each operation times its
+//   depth; and the DeepStack mergers, which Megatron-Bridge runs inside the same checkpointed function.
 // Formula: a layer keeps, for P patches of width h: two norms' inputs and outputs 8*P*h, q, k, v and the
 //   context 8*P*h/tp, fc1 output and activation (g + 1)*2*P*f/tp, log-sum-exp 4*P*heads/tp, statistics;
 //   attention 4*h/tp*sum(P_span^2) FLOP, no mask, 2.5 times that backward; two all-reduces of [P, h] a
-//   layer and pass. Element-wise work is not fused: biases, rotary in fp32, GELU. Before it the host loops
-//   over images while the device idles: 1.5 ms an image, 0.75 us a patch, 1.2 ms a sample, 2 ms a
-//   micro-batch.
-// Source: Megatron-Bridge models/qwen_vl/modelling_qwen3_vl (2026-03); host figures and rotary bytes:
-//   estimates that fit the published Qwen3-VL-235B steps (ranges 0.5..3.5, 0.5..1.4, 0.5..2.6 and 1..20 of
-//   the same units).
-// Valid when: tp divides the heads; every rank of a replica has the same images.
-// Ignores: graphs of the tower, selective recompute that switches on the tower's attention recompute
-//   whatever modules are named (free of memory with fused attention).
+//   layer and pass. Element-wise work is not fused: biases, rotary in fp32, GELU. A published module is not split
+//   and keeps RMSNorm's input in fp32 (4 B more) and a gate's activation (2*P*f more).
+// Source: Megatron-Bridge models/qwen_vl/modelling_qwen3_vl (2026-03), transformer_block.py for the mergers;
+//   transformers qwen2_5_vl and glm4v; rotary bytes: estimate that fits the published Qwen3-VL-235B steps.
+// Valid when: tp divides the heads of a tower that is split.
+// Ignores: graphs of the tower; a window that an image's edge cuts.
 // Checked by: tests/block/vision_test.cpp, tests/laws/param_counts_test.cpp
 #include <cstddef>
 
@@ -28,60 +25,15 @@ constexpr double kQkv = 3;
 // cast back, partly fused; sum of a layer 150 kB a patch at width 1152, estimated from step times).
 constexpr double kRotaryForward = 32, kRotaryBackward = 48;
 constexpr double kResidualForward = 3, kResidualBackward = 3;  ///< tensors moved by a residual add
-constexpr double kPositionForward = 7,
-                 kPositionBackward = 5;  ///< tensors moved: four weighted table rows, add
 
 // Host (kind: estimate, fitted to published steps of one model).
-constexpr double kImageMs = 1.5, kPatchMs = 0.75e-3, kSampleMs = 1.2, kMicroBatchMs = 2;
 // A tower layer in eager mode: 0.55 ms forward and 0.9 ms backward (ranges 0.3..0.75, 0.5..1.3), launches included, at
 // the host costs of hardware/step-time.json; a dense decoder layer's modules are 0.95 and 1.2 units.
 constexpr double kLayerForwardUnits = 0.89, kLayerForwardKernels = 25;
 constexpr double kLayerBackwardUnits = 1.34, kLayerBackwardKernels = 45;
-constexpr double kEdgeUnits = 0.2, kEdgeForwardKernels = 8, kEdgeBackwardKernels = 6;
 
 constexpr ParamGroup kGroup = ParamGroup::vision_tower;
 constexpr View kView = View::vision_encoder;
-
-Weight tower_weight(const char* name, std::int64_t rows, std::int64_t cols, const Shapes& s) {
-  Weight w;
-  w.name = name;
-  w.group = kGroup;
-  w.rows = rows;
-  w.cols = cols;
-  w.trainable = trains_base(s);
-  return w;
-}
-
-Op prepare_op(const VisionLoad& load, const Shapes& s) {
-  Op op = vision_op("vision_prepare", kView);
-  op.forward.host.serial_ms =
-      kImageMs * load.images + kPatchMs * load.patches + kSampleMs * double(s.micro_batch) + kMicroBatchMs;
-  return op;
-}
-
-Op patch_embedding_op(const VisionSpec& v, const Shapes& s) {
-  Op op = vision_op("patch_embedding", kView);
-  VisionLinear conv;  // a convolution whose stride is its kernel: a GEMM over flattened patches
-  conv.name = "patch_embedding";
-  conv.out = v.hidden_size;
-  conv.in = std::int64_t(v.in_channels) * v.temporal_patch_size * v.patch_size * v.patch_size;
-  conv.split = Split::replicated;
-  conv.bias = v.patch_bias;
-  conv.input_grad = false;
-  add_vision_linear(op, conv, s);
-  op.weights.front().bf16_linear = false;  // no linear module
-  keep_linear_input(op, s, "pixels", double(s.tokens), double(conv.in));
-  if (v.position_table_size > 0) {
-    op.weights.push_back(tower_weight("position_embedding", v.position_table_size, v.hidden_size, s));
-    const double tensor = double(s.tokens) * double(s.hidden) * s.e;
-    add_memory(op.forward, "position_embedding", kPositionForward * tensor);
-    if (trains_base(s))
-      add_memory(op.backward, "position_embedding", kPositionBackward * tensor, Pass::wgrad);
-  }
-  add_host(op.forward, kEdgeUnits, kEdgeForwardKernels);
-  if (runs_backward(s)) add_host(op.backward, kEdgeUnits, kEdgeBackwardKernels);
-  return op;
-}
 
 void add_residual(Op& op, const Shapes& s) {
   const double tensor = double(s.tokens) * double(s.hidden) * s.e;
@@ -91,12 +43,13 @@ void add_residual(Op& op, const Shapes& s) {
 
 Op qkv_op(const VisionSpec& v, const Shapes& s) {
   Op op = vision_op("vision_qkv", kView);
-  add_vision_norm(op, kGroup, v.hidden_size, true, s);
+  add_vision_norm(op, kGroup, v.hidden_size, true, s, {LoraTarget::linear_qkv});
   VisionLinear qkv;
   qkv.name = "vision_qkv";
   qkv.out = std::int64_t(kQkv) * v.hidden_size;
   qkv.in = v.hidden_size;
   qkv.bias = v.qkv_bias;
+  qkv.adapter = LoraTarget::linear_qkv;
   add_vision_linear(op, qkv, s);
   const double rotated = 2 * double(s.tokens) * v.hidden_size / s.tp;
   add_memory(op.forward, "rotary", kRotaryForward * rotated);
@@ -123,9 +76,11 @@ void add_attention(Op& op, const VisionSpec& v, double squares, int layers, cons
 
 /// Attention of one layer without its kernel: lengths differ between layers, so kernels are listed one by
 /// one.
-Op attention_op(const VisionSpec& v, const Shapes& s) {
+Op attention_op(const VisionSpec& v, const Shapes& s, const TowerBuild& build) {
   Op op = vision_op("vision_attention", kView);
-  op.recomputed_by = {RecomputeModule::core_attn};
+  // Bridge copies the granularity, not the modules, whose default is core_attn: any selective recompute runs it again.
+  if (build.recompute == TowerBuild::Recompute::as_decoder && build.split_over_tp && runs_backward(s))
+    op.recomputed_by = EnumSet<RecomputeModule>::from_bits((1u << kCount<RecomputeModule>) - 1);
   const double rows = double(s.tokens), width = double(v.hidden_size) / s.tp;
   keep(op, s, "query_key_value", tensor_bytes(rows, kQkv * width, s.e));
   keep(op, s, "log_sum_exp", tensor_bytes(rows, double(v.num_heads) / s.tp, kLogSumExp));
@@ -147,6 +102,7 @@ Op projection_op(const VisionSpec& v, const Shapes& s) {
   proj.out = proj.in = v.hidden_size;
   proj.row_parallel = true;
   proj.bias = v.proj_bias;
+  proj.adapter = LoraTarget::linear_proj;
   add_vision_linear(op, proj, s);
   keep(op, s, "context", tensor_bytes(double(s.tokens), double(v.hidden_size) / s.tp, s.e));
   add_output_reduction(op, v.hidden_size, s);
@@ -156,16 +112,18 @@ Op projection_op(const VisionSpec& v, const Shapes& s) {
 
 Op fc1_op(const VisionSpec& v, const Shapes& s) {
   Op op = vision_op("vision_fc1", kView);
-  add_vision_norm(op, kGroup, v.hidden_size, true, s);
+  add_vision_norm(op, kGroup, v.hidden_size, true, s, {LoraTarget::linear_fc1});
   const int inputs = v.mlp_gated ? 2 : 1;
   VisionLinear fc1;
   fc1.name = "vision_fc1";
   fc1.out = std::int64_t(inputs) * v.intermediate_size;
   fc1.in = v.hidden_size;
   fc1.bias = v.mlp_bias;
+  fc1.adapter = LoraTarget::linear_fc1;
   add_vision_linear(op, fc1, s);
   const double elements = double(s.tokens) * v.intermediate_size / s.tp;
   keep(op, s, "fc1_out", tensor_bytes(elements, inputs, s.e));
+  if (s.eager_elementwise && v.mlp_gated) keep(op, s, "gate_activation", tensor_bytes(elements, 1, s.e));
   add_memory(op.forward, "vision_activation", (inputs + 1) * s.e * elements);
   add_input_gradient_reduction(op, v.hidden_size, s);
   if (!runs_backward(s)) return op;
@@ -186,8 +144,10 @@ Op fc2_op(const VisionSpec& v, const Shapes& s) {
   fc2.in = v.intermediate_size;
   fc2.row_parallel = true;
   fc2.bias = v.mlp_bias;
+  fc2.adapter = LoraTarget::linear_fc2;
   add_vision_linear(op, fc2, s);
-  keep_linear_input(op, s, "activation_out", double(s.tokens), double(v.intermediate_size) / s.tp);
+  keep_linear_input(op, s, "activation_out", double(s.tokens), double(v.intermediate_size) / s.tp, {}, {},
+                    {LoraTarget::linear_fc2});
   add_output_reduction(op, v.hidden_size, s);
   add_residual(op, s);
   add_host(op.forward, kLayerForwardUnits, kLayerForwardKernels);
@@ -214,22 +174,21 @@ Op repeat(Op op, int depth) {
   return op;
 }
 
-Op extra_norms_op(const VisionSpec& v, const Shapes& s) {
-  Op op = vision_op("vision_norms", kView);
-  for (int i = 0; i < v.extra_norms; ++i) add_vision_norm(op, kGroup, v.hidden_size, true, s);
-  return op;
-}
-
 }  // namespace
 
-OpList vision_encoder(const VisionSpec& v, const Shapes& shapes, const VisionLoad& load) {
-  const Shapes s = vision_shapes(shapes, load.patches, v.hidden_size, v.norm);
-  OpList ops{prepare_op(load, shapes), patch_embedding_op(v, s)};
+OpList vision_layers(const VisionSpec& v, const Shapes& shapes, const Shapes& projection, const VisionLoad& load,
+                     const TowerBuild& build) {
+  const Shapes s = vision_shapes(shapes, load.patches, v.hidden_size, v.norm, build);
+  OpList ops;
   ops.push_back(repeat(qkv_op(v, s), v.depth));
-  ops.push_back(repeat(attention_op(v, s), v.depth));
+  ops.push_back(repeat(attention_op(v, s, build), v.depth));
   if (load.patches > 0) add_all_attention(ops.back(), v, load, s);
   for (const Op& op : {projection_op(v, s), fc1_op(v, s), fc2_op(v, s)}) ops.push_back(repeat(op, v.depth));
-  if (v.extra_norms > 0) ops.push_back(extra_norms_op(v, s));
+  if (v.deepstack) {
+    const bool holds_input = !runs_backward(s);  // else the next layer keeps the same tensor
+    for (std::size_t i = 0; i < v.deepstack->vision_layer_indexes.size(); ++i)
+      ops.push_back(deepstack_merger_op(v, projection, load, build, holds_input));
+  }
   if (load.patches <= 0) clear_work(ops);
   return ops;
 }

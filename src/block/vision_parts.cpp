@@ -6,7 +6,7 @@
 // Source: Megatron-Bridge models/qwen_vl/modelling_qwen3_vl (tower config: no fp8, sequence parallelism
 //   off).
 // Valid when: tp divides heads and widths (rounded up where it does not).
-// Ignores: adapters on the tower.
+// Ignores: the all-reduce over tp of a published module's gradients, once a step (1 GB at most).
 // Checked by: tests/block/vision_test.cpp
 #include "block/vision_parts.hpp"
 
@@ -17,6 +17,8 @@ namespace {
 
 constexpr double kNormForward = 2,
                  kNormBackward = 5;  ///< tensors moved: read, write; inputs, gradients, reductions
+
+constexpr double kFp32Bytes = 4;
 
 std::int64_t share(std::int64_t width, int tp) { return (width + tp - 1) / tp; }
 
@@ -30,11 +32,11 @@ void add_reduction(Work& work, double columns, const Shapes& s) {
 
 }  // namespace
 
-Shapes vision_shapes(const Shapes& s, double rows, std::int64_t hidden, NormKind norm) {
+Shapes vision_shapes(const Shapes& s, double rows, std::int64_t hidden, NormKind norm, const TowerBuild& build) {
   Shapes v = s;
   v.train_weights = trains_base(s);
-  v.lora_rank = 0;
-  v.lora_targets = {};
+  if (!build.split_over_tp) v.tp = 1;
+  v.eager_elementwise = build.written_out;
   if (is_quantized(s.precision)) v.precision = Precision::bf16;
   v.e = bytes_of(activation_dtype(v.precision));
   v.fp8_attention = false;
@@ -68,6 +70,7 @@ void add_vision_linear(Op& op, const VisionLinear& l, const Shapes& s) {
   linear.row_parallel = l.row_parallel;
   linear.bias = l.bias;
   linear.quantized = false;
+  linear.adapter = l.adapter;
   Shapes own = s;
   own.needs_input_grad = l.input_grad && runs_backward(s);
   const std::size_t weight = op.weights.size();
@@ -78,16 +81,22 @@ void add_vision_linear(Op& op, const VisionLinear& l, const Shapes& s) {
     add_memory(op.backward, l.name, double(s.tokens) * double(linear.out) * s.e, Pass::wgrad);
 }
 
-void add_vision_norm(Op& op, ParamGroup group, std::int64_t width, bool input_held, const Shapes& s) {
+void add_vision_norm(Op& op, ParamGroup group, std::int64_t width, bool input_held, const Shapes& s,
+                     EnumSet<LoraTarget> adapters) {
   const std::size_t first = op.weights.size();
   add_norm_weights(op, "norm", width, s.norm, s);
   for (std::size_t i = first; i < op.weights.size(); ++i) op.weights[i].group = group;
   const double rows = double(s.tokens), tensor = rows * double(width) * s.e;
   add_memory(op.forward, "norm", kNormForward * tensor);
   if (runs_backward(s)) add_memory(op.backward, "norm", kNormBackward * tensor, Pass::dgrad);
-  if (input_held) keep(op, s, "norm_in", tensor_bytes(rows, double(width), s.e));
+  if (s.eager_elementwise && s.norm == NormKind::rmsnorm) {
+    keep(op, s, "norm_in_fp32", tensor_bytes(rows, double(width), kFp32Bytes));
+    keep(op, s, "norm_scaled", tensor_bytes(rows, double(width), s.e));
+  } else if (input_held) {
+    keep(op, s, "norm_in", tensor_bytes(rows, double(width), s.e));
+  }
   keep(op, s, "norm_statistics", tensor_bytes(rows, 1, norm_statistics_width(s)));
-  keep_linear_input(op, s, "norm_out", rows, double(width));
+  keep_linear_input(op, s, "norm_out", rows, double(width), {}, {}, adapters);
 }
 
 void add_output_reduction(Op& op, double columns, const Shapes& s) {

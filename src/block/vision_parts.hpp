@@ -6,12 +6,11 @@
 
 namespace shardfit::block {
 
-// Parts that the vision tower and its mergers share. Both run in bf16 on whole images: split over tp, no
-// sequence or context parallelism.
+// Parts that the vision tower and its mergers share. Both run in bf16 on whole images, without sequence or
+// context parallelism: split over tp, or whole on every rank.
 
-/// Shapes of a part of the tower of `rows` rows and `hidden` columns: no quantisation, no adapters, its own
-/// norm.
-Shapes vision_shapes(const Shapes& shapes, double rows, std::int64_t hidden, NormKind norm);
+/// Shapes of a part of the tower of `rows` rows and `hidden` columns: no quantisation, its own norm.
+Shapes vision_shapes(const Shapes& shapes, double rows, std::int64_t hidden, NormKind norm, const TowerBuild& build);
 
 /// An operation that belongs to `view`.
 Op vision_op(const char* name, View view);
@@ -22,14 +21,17 @@ struct VisionLinear {
   std::int64_t out = 0, in = 0;  ///< undivided
   Split split = Split::tensor;
   bool row_parallel = false, bias = false, input_grad = true;
+  std::optional<LoraTarget> adapter = {};
 };
 
 /// Adds a bf16 linear with the pass over its bias. Its weight is never quantised but has a placeholder
 /// gradient.
 void add_vision_linear(Op& op, const VisionLinear& linear, const Shapes& shapes);
 
-/// Adds a norm of [rows, width]: weights in `group`, kept input (if `input_held`), statistics and output.
-void add_vision_norm(Op& op, ParamGroup group, std::int64_t width, bool input_held, const Shapes& shapes);
+/// Adds a norm of [rows, width]: weights in `group`, kept input (if `input_held`), statistics and output, which the
+/// adapters named `adapters` read. Written out, an RMSNorm keeps its input in fp32 and the scaled input instead.
+void add_vision_norm(Op& op, ParamGroup group, std::int64_t width, bool input_held, const Shapes& shapes,
+                     EnumSet<LoraTarget> adapters = {});
 
 /// Adds the all-reduces over tp after a row-parallel linear forward and before a column-parallel one
 /// backward.
@@ -38,5 +40,10 @@ void add_input_gradient_reduction(Op& op, double columns, const Shapes& shapes);
 
 /// A micro-batch without images calls no tower: its weights stay, nothing runs.
 void clear_work(OpList& ops);
+
+/// One merger of the tower's output, and one of a layer's output on its way (`holds_input`: nobody else keeps it).
+Op merger_op(const VisionSpec& vision, const Shapes& projection, const VisionLoad& load, const TowerBuild& build);
+Op deepstack_merger_op(const VisionSpec& vision, const Shapes& projection, const VisionLoad& load,
+                       const TowerBuild& build, bool holds_input);
 
 }  // namespace shardfit::block

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Computes: the mergers from the tower to the decoder, and what the decoder does to take visual tokens in.
-// Formula: a merger norms patches, joins merge_size^2 of them and runs two linears (or a convolution and a
-//   gated MLP, or a pooled linear); one more for each DeepStack level. The embedding of the whole sequence
-//   is cloned, transposed twice, overwritten at visual positions and split again: 4 tensors of [s*b, h] at
-//   once; under tp it is gathered whole. Each DeepStack level clones the stream and adds to it at visual
-//   positions.
-// Source: Megatron-Bridge models/qwen_vl/modelling_qwen3_vl, transformers glm4v and gemma3 (merger
-//   structure). Valid when: the projector is on the first stage with the decoder layers that DeepStack adds
-//   to.
-// Ignores: the attention-mask and position work of the host (in the encoder's serial part).
+// Computes: what the decoder does to take visual tokens in, after the merger.
+// Formula: the embedding of the whole sequence, of all context-parallel ranks, is cloned, transposed twice,
+//   overwritten at visual positions and split again: 4 tensors of [s*b, h] at once. Under tp with sequence
+//   parallelism it is all-reduced where a decoder alone reduce-scatters its own part. Each DeepStack level clones the
+//   stream and adds to it at visual positions. Where context-parallel ranks run images of their own, tokens and
+//   DeepStack features are gathered over cp, and their whole gradient is all-reduced.
+// Source: Megatron-Bridge models/qwen_vl/modelling_qwen3_vl/model.py, utils.py (AllGatherVisionEmbeddings).
+// Valid when: the projector is on the first stage with the decoder layers that DeepStack adds to.
+// Ignores: the attention-mask and position work of the host (in the ends' serial part); the gather of the embedding's
+//   gradient where the language model is frozen and sequence parallel.
 // Checked by: tests/block/vision_test.cpp, tests/laws/param_counts_test.cpp
 #include "block/vision_parts.hpp"
 
@@ -20,148 +20,49 @@ constexpr double kInsertForward = 8,
 constexpr double kInsertAlive = 4;     ///< whole-sequence tensors alive at once
 constexpr double kCloneTensors = 2, kAddTensors = 3;  ///< moved by a clone; by an indexed add
 
-// Host work of one merger, of the insertion and of one DeepStack addition (kind: assumed).
-constexpr double kMergerForwardUnits = 0.3, kMergerForwardKernels = 8, kMergerBackwardUnits = 0.4,
-                 kMergerBackwardKernels = 14;
+constexpr double kLookupBytes = 6;  ///< an element of an embedding, as in embedding.cpp
+
+// Host work of the insertion and of one DeepStack addition (kind: assumed).
 constexpr double kInsertUnits = 0.15, kInsertKernels = 10, kAddUnits = 0.05, kAddKernels = 4;
 
 constexpr View kView = View::vision_projector;
 
-struct Merger {
-  const VisionSpec* vision;
-  const MergerSpec* spec;
-  ParamGroup group;
-  const Shapes* shapes;  ///< of the decoder
-  const VisionLoad* load;
-  bool holds_input;  ///< nobody else keeps the tower's output
-};
-
-void add_activation(Op& op, double rows, double columns, int inputs, const Shapes& s) {
-  keep(op, s, "fc1_out", tensor_bytes(rows, columns * inputs, s.e));
-  add_memory(op.forward, "merger_activation", (inputs + 1) * s.e * rows * columns);
-  if (runs_backward(s))
-    add_memory(op.backward, "merger_activation", (2 * inputs + 1) * s.e * rows * columns, Pass::dgrad);
-  keep_linear_input(op, s, "activation_out", rows, columns);
+void add_traffic(Work& work, const char* name, Group group, CollectiveKind kind, double bytes) {
+  if (bytes <= 0) return;
+  Traffic t;
+  t.name = name;
+  t.group = group;
+  t.kind = kind;
+  t.bytes = bytes;
+  work.traffic.push_back(t);
 }
 
-/// fc1 and fc2 around an activation, [tokens, in] to [tokens, out].
-void add_two_linears(Op& op, const Merger& m, std::int64_t in, bool gated, bool input_grad, const Shapes& s) {
-  VisionLinear l;
-  l.name = "merger_fc1";
-  l.group = m.group;
-  l.out = std::int64_t(gated ? 2 : 1) * m.spec->intermediate_size;
-  l.in = in;
-  l.bias = m.spec->bias;
-  l.input_grad = input_grad;
-  add_vision_linear(op, l, s);
-  add_activation(op, double(s.tokens), double(m.spec->intermediate_size) / s.tp, gated ? 2 : 1, s);
-  l.name = "merger_fc2";
-  l.out = m.spec->out_hidden_size;
-  l.in = m.spec->intermediate_size;
-  l.row_parallel = true;
-  l.input_grad = true;
-  add_vision_linear(op, l, s);
-  add_output_reduction(op, double(m.spec->out_hidden_size), s);
-  if (input_grad) add_input_gradient_reduction(op, double(in), s);
-}
-
-NormKind merger_norm(const MergerSpec& spec) {
-  return spec.layernorm ? NormKind::layernorm : NormKind::rmsnorm;
-}
-
-std::int64_t joined_width(const Merger& m) {
-  return std::int64_t(m.vision->hidden_size) * m.spec->merge_size * m.spec->merge_size;
-}
-
-/// Shapes of the merger over visual tokens (joined patches) or over patches.
-Shapes merger_shapes(const Merger& m, double rows, std::int64_t width, NormKind norm) {
-  return vision_shapes(*m.shapes, rows, width, norm);
-}
-
-void add_mlp_merger(Op& op, const Merger& m) {
-  const std::int64_t joined = joined_width(m);
-  const Shapes tokens = merger_shapes(m, m.load->tokens, joined, merger_norm(*m.spec));
-  const Shapes patches = merger_shapes(m, m.load->patches, m.vision->hidden_size, merger_norm(*m.spec));
-  const Shapes& normed = m.spec->norm_after_merge ? tokens : patches;
-  if (m.spec->has_norm) add_vision_norm(op, m.group, normed.hidden, m.holds_input, normed);
-  add_two_linears(op, m, joined, false, tokens.needs_input_grad || m.spec->has_norm, tokens);
-}
-
-void add_conv_merger(Op& op, const Merger& m) {
-  const std::int64_t out = m.spec->out_hidden_size;
-  const Shapes s = merger_shapes(m, m.load->tokens, out, NormKind::layernorm);
-  VisionLinear l;  // a convolution over merge_size^2 patches
-  l.name = "merger_downsample";
-  l.group = m.group;
-  l.out = out;
-  l.in = joined_width(m);
-  l.split = Split::replicated;
-  l.bias = true;
-  l.input_grad = s.needs_input_grad;
-  const std::size_t conv = op.weights.size();
-  add_vision_linear(op, l, s);
-  op.weights[conv].bf16_linear = false;  // no linear module
-  if (m.holds_input) keep_linear_input(op, s, "downsample_in", double(s.tokens), double(l.in));
-  l.name = "merger_projection";
-  l.in = out;
-  l.bias = false;
-  l.input_grad = true;
-  add_vision_linear(op, l, s);
-  keep_linear_input(op, s, "projection_in", double(s.tokens), double(out));
-  add_vision_norm(op, m.group, out, true, s);
-  add_two_linears(op, m, out, true, true, s);
-}
-
-void add_pooled_merger(Op& op, const Merger& m) {
-  const Shapes s = merger_shapes(m, m.load->tokens, m.vision->hidden_size, merger_norm(*m.spec));
-  add_memory(op.forward, "merger_pool", (m.load->patches + m.load->tokens) * m.vision->hidden_size * s.e);
-  if (s.needs_input_grad)
-    add_memory(op.backward, "merger_pool", (m.load->patches + m.load->tokens) * m.vision->hidden_size * s.e,
-               Pass::dgrad);
-  if (m.spec->has_norm) add_vision_norm(op, m.group, m.vision->hidden_size, true, s);
-  VisionLinear l;
-  l.name = "merger_projection";
-  l.group = m.group;
-  l.out = m.spec->out_hidden_size;
-  l.in = m.vision->hidden_size;
-  l.split = Split::replicated;
-  l.bias = m.spec->bias;
-  add_vision_linear(op, l, s);
-}
-
-Op merger_op(const char* name, const Merger& m) {
-  Op op = vision_op(name, kView);
-  switch (m.spec->kind) {
-    case MergerSpec::Kind::mlp:
-      add_mlp_merger(op, m);
-      break;
-    case MergerSpec::Kind::conv_gated_mlp:
-      add_conv_merger(op, m);
-      break;
-    case MergerSpec::Kind::avg_pool_linear:
-      add_pooled_merger(op, m);
-      break;
+/// The embedding's own operation looks up this rank's part of the sequence, and reduces that; here all of it is needed.
+void add_whole_embedding(Op& op, const Shapes& s, double whole) {
+  const double own = double(s.tokens) * double(s.hidden) * s.e;
+  add_memory(op.forward, "whole_embedding", kLookupBytes * (whole - own) / s.e);
+  if (s.tp == 1) return;
+  if (!s.sequence_parallel) {
+    add_traffic(op.forward, "whole_embedding", Group::tp, CollectiveKind::all_reduce, whole - own);
+    return;
   }
-  add_host(op.forward, kMergerForwardUnits, kMergerForwardKernels);
-  if (runs_backward(vision_shapes(*m.shapes, 0, 0, m.shapes->norm)))
-    add_host(op.backward, kMergerBackwardUnits, kMergerBackwardKernels);
-  return op;
+  add_traffic(op.forward, "whole_embedding", Group::tp, CollectiveKind::reduce_scatter, whole - own);
+  add_traffic(op.forward, "whole_embedding", Group::tp, CollectiveKind::all_gather, whole);
 }
 
 /// Visual tokens take their places in the embedded sequence.
-Op insert_op(const Shapes& s, const VisionLoad& load) {
+Op insert_op(const Shapes& s, const VisionLoad& load, double levels) {
   Op op = vision_op("vision_insert", kView);
   const double whole = double(s.sequence) * double(s.micro_batch) * double(s.hidden) * s.e;
-  const double visual = load.tokens * double(s.hidden) * s.e;
+  const double visual = load.all_tokens * double(s.hidden) * s.e, features = visual * (1 + levels);
   add_memory(op.forward, "vision_insert", kInsertForward * whole + 2 * visual);
   add_host(op.forward, kInsertUnits, kInsertKernels);
   op.transients.push_back({"whole_embedding", tensor_bytes(whole, kInsertAlive, 1), Moment::forward, {}});
-  if (s.tp > 1) {  // an all-reduced embedding instead of a reduce-scattered one: one gather more
-    Traffic gather;
-    gather.name = "whole_embedding";
-    gather.kind = CollectiveKind::all_gather;
-    gather.bytes = whole;
-    op.forward.traffic.push_back(gather);
+  add_whole_embedding(op, s, whole);
+  if (load.split_over_cp) {
+    add_traffic(op.forward, "vision_features", Group::cp, CollectiveKind::all_gather, features);
+    // Bridge has a gradient flow here whatever is frozen, lest ranks wait for one another forever.
+    add_traffic(op.backward, "vision_features", Group::cp, CollectiveKind::all_reduce, features);
   }
   if (!runs_backward(s)) return op;
   add_memory(op.backward, "vision_insert", kInsertBackward * whole + 2 * visual, Pass::dgrad);
@@ -172,7 +73,7 @@ Op insert_op(const Shapes& s, const VisionLoad& load) {
 Op deepstack_add_op(const Shapes& s, const VisionLoad& load, double levels) {
   Op op = vision_op("deepstack_add", kView);
   const double stream = double(s.stream_tokens) * double(s.hidden) * s.e;
-  const double visual = load.tokens * double(s.hidden) * s.e * double(s.stream_tokens) /
+  const double visual = load.all_tokens * double(s.hidden) * s.e * double(s.stream_tokens) /
                         (double(s.sequence) * double(s.micro_batch));
   add_memory(op.forward, "deepstack_add", levels * (kCloneTensors * stream + kAddTensors * visual));
   add_host(op.forward, levels * kAddUnits, levels * kAddKernels);
@@ -185,19 +86,11 @@ Op deepstack_add_op(const Shapes& s, const VisionLoad& load, double levels) {
 
 }  // namespace
 
-OpList vision_projector(const VisionSpec& v, const Shapes& s, const VisionLoad& load) {
-  Merger merger{&v, &v.merger, ParamGroup::vision_merger, &s, &load, true};
-  OpList ops{merger_op("vision_merger", merger)};
-  if (v.deepstack) {
-    merger.spec = &v.deepstack->merger;
-    merger.group = ParamGroup::deepstack_mergers;
-    merger.holds_input =
-        !s.needs_input_grad;  // a tower that trains keeps the same tensor as its next layer's input
-    for (std::size_t i = 0; i < v.deepstack->vision_layer_indexes.size(); ++i)
-      ops.push_back(merger_op("deepstack_merger", merger));
-    ops.push_back(deepstack_add_op(s, load, double(v.deepstack->decoder_layer_indexes.size())));
-  }
-  ops.push_back(insert_op(s, load));
+OpList vision_projector(const VisionSpec& v, const Shapes& s, const VisionLoad& load, const TowerBuild& build) {
+  const double levels = v.deepstack ? double(v.deepstack->decoder_layer_indexes.size()) : 0;
+  OpList ops{merger_op(v, s, load, build)};
+  if (levels > 0) ops.push_back(deepstack_add_op(s, load, levels));
+  ops.push_back(insert_op(s, load, levels));
   if (load.patches <= 0) clear_work(ops);
   return ops;
 }

@@ -52,7 +52,8 @@ void for_each_part(const Problem& problem, const Parts& parts, const StagePlan& 
     const bool embeds = chunk.embedding || chunk.mtp_layers > 0;
     if (embeds) f(parts.embedding(), 1);
     if (chunk.vision && problem.vision) {
-      f(parts.vision_encoder(), 1);
+      f(parts.vision_ends(), 1);
+      f(parts.vision_layers(), 1);
       f(parts.vision_projector(), 1);
     }
     for (int k = 0; k < problem.layers.size(); ++k)

@@ -12,6 +12,7 @@
 // Checked by  tests/laws/module_rows_test.cpp.
 
 #include <algorithm>
+#include <cmath>
 
 #include "estimate/stage_constants.hpp"
 #include "estimate/stage_load.hpp"
@@ -45,9 +46,10 @@ EnumArray<block::View, ModuleOps> by_module(const Part& part) {
   return lists;
 }
 
-/// How many of a part's copies on the stage keep everything, and how many only their input.
+/// How many of a part's copies on the stage keep everything, and how many only their input. Of a tower's layers, which are
+/// one list, shares.
 struct Copies {
-  int plain = 0, checkpointed = 0;
+  double plain = 0, checkpointed = 0;
 };
 
 class ModuleTable {
@@ -55,17 +57,25 @@ class ModuleTable {
   ModuleTable(const Problem& problem, const Evaluation& e, const Layout& layout, const GridSizes& grid, int stage)
       : problem_(problem), e_(e), layout_(layout), grid_(grid), stage_(stage) {}
 
-  void add(const Part& part, Copies copies, Bytes checkpoint) {
+  /// `checkpoints`: inputs that the checkpointed copies keep, together.
+  void add(const Part& part, Copies copies, Bytes checkpoints) {
     const EnumArray<block::View, ModuleOps> lists = by_module(part);
-    const int all = copies.plain + copies.checkpointed;
+    const int all = int(std::lround(copies.plain + copies.checkpointed));
     for (std::size_t v = 0; v < kCount<block::View>; ++v)
       if (!lists[block::View(v)].ops.empty()) add_module(block::View(v), lists[block::View(v)], copies, all);
-    if (copies.checkpointed == 0 || checkpoint.value == 0) return;
+    if (copies.checkpointed == 0 || checkpoints.value == 0) return;
     const block::View first = part.ops.front().view;
     ModuleRow& row = checkpoints_[part_name(first) == "encoder"];
     row.part = part_name(first);
-    row.layers += copies.checkpointed;
-    row.saved += checkpoint * copies.checkpointed;
+    row.layers += int(std::lround(copies.checkpointed));
+    row.saved += checkpoints;
+  }
+
+  /// The tower's parts are lists over all its layers: says how many those are, mergers, and layers that keep their input.
+  void set_tower_layers(int encoder, int mergers, int checkpoints) {
+    rows_[block::View::vision_encoder].layers = encoder;
+    rows_[block::View::vision_projector].layers = mergers;
+    checkpoints_[1].layers = checkpoints;
   }
 
   void append_to(std::vector<ModuleRow>& rows) {
@@ -97,7 +107,8 @@ class ModuleTable {
     row.forward_s += all * time.forward.device(0, slowdown);
     row.backward_s += all * time.backward.device(0, slowdown);
     row.rerun_s += all * time.rerun.device(0, slowdown) + copies.checkpointed * time.forward.device(0, slowdown);
-    row.saved += memory::activation_profile(list.ops, options).saved_total() * copies.plain;
+    const Bytes saved = memory::activation_profile(list.ops, options).saved_total();
+    row.saved += Bytes(std::llround(double(saved.value) * copies.plain));
     params_[view] += memory::count_params(list.ops) * all;
     for (const block::Op& op : list.ops)
       for (const block::Weight& w : op.weights) row.parameters += w.elements() * all;
@@ -136,8 +147,20 @@ void add_layers(const Problem& problem, const Evaluation& e, const Layout& layou
     const int n = problem.layers.count(k, chunk.first_layer, chunk.num_layers);
     if (n == 0) continue;
     const int rerun = rerun_layers(problem, chunk, layout.recompute, k);
-    table.add(e.parts.kind(k), {n - rerun, rerun}, e.parts.kind(k).costs->checkpointed.saved_total());
+    const Bytes input = e.parts.kind(k).costs->checkpointed.saved_total();
+    table.add(e.parts.kind(k), {double(n - rerun), double(rerun)}, input * rerun);
   }
+}
+
+void add_tower(const Problem& problem, const Evaluation& e, const Layout& layout, ModuleTable& table) {
+  const memory::CheckpointedLayers again = tower_checkpoints(problem.job, layout.recompute);
+  const int depth = problem.job.model.vision->depth;
+  const Copies layers{double(again.plain) / depth, double(depth - again.plain) / depth};
+  table.add(e.parts.vision_ends(), {1, 0}, {});
+  table.add(e.parts.vision_layers(), layers, e.parts.tower_input() * again.checkpoints);
+  table.add(e.parts.vision_projector(), {1, 0}, {});
+  const auto& deepstack = problem.job.model.vision->deepstack;
+  table.set_tower_layers(depth, 1 + (deepstack ? int(deepstack->vision_layer_indexes.size()) : 0), again.checkpoints);
 }
 
 }  // namespace
@@ -152,15 +175,11 @@ std::vector<ModuleRow> module_rows(const Problem& problem, const Evaluation& e, 
       const Chunk& chunk = e.plan.at(stage, v);
       const bool embeds = chunk.embedding || chunk.mtp_layers > 0;
       if (embeds) table.add(e.parts.embedding(), {1, 0}, {});
-      if (chunk.vision && problem.vision) {
-        const bool reruns = full && !problem.job.training.frozen.contains(ModelPart::vision_model);
-        const Copies copies = reruns ? Copies{0, 1} : Copies{1, 0};
-        table.add(e.parts.vision_encoder(), copies, e.parts.vision_encoder().costs->checkpointed.saved_total());
-        table.add(e.parts.vision_projector(), {1, 0}, {});
-      }
+      if (chunk.vision && problem.vision) add_tower(problem, e, layout, table);
       add_layers(problem, e, layout, chunk, table);
       for (int depth = 0; depth < chunk.mtp_layers; ++depth)
-        table.add(e.parts.mtp(depth == 0), full ? Copies{0, 1} : Copies{1, 0}, e.parts.mtp(depth == 0).costs->checkpointed.saved_total());
+        table.add(e.parts.mtp(depth == 0), full ? Copies{0, 1} : Copies{1, 0},
+                  e.parts.mtp(depth == 0).costs->checkpointed.saved_total());
       if (chunk.head) table.add(problem.job.model.text.tie_word_embeddings && embeds ? e.parts.tied_head() : e.parts.head(), {1, 0}, {});
     }
     table.append_to(rows);

@@ -16,33 +16,6 @@ ShardKey shard_key(const Problem& problem, const Layout& l, const GridSizes& gri
           .cp_comm_type = l.cp_comm_type};
 }
 
-bool trains(const Job& job, ModelPart part) {
-  return job.training.task != Task::lora && !job.training.frozen.contains(part);
-}
-
-/// Shapes of the tower or its projection: bf16, and trained or frozen on their own.
-block::Shapes vision_shapes(const Job& job, block::Shapes shapes, ModelPart part) {
-  shapes.precision = Precision::bf16;
-  shapes.lora_rank = 0;
-  shapes.train_weights = trains(job, part);
-  shapes.needs_input_grad = trains(job, ModelPart::vision_model);
-  return shapes;
-}
-
-/// Two parts that run one after the other as one.
-memory::ActivationProfile together(memory::ActivationProfile a, const memory::ActivationProfile& b) {
-  a.saved += b.saved;
-  a.checkpoint += b.checkpoint;
-  a.recompute_working_set += b.recompute_working_set;
-  a.forward_transient = std::max(a.forward_transient, b.forward_transient);
-  a.backward_transient = std::max(a.backward_transient, b.backward_transient);
-  a.graphed += b.graphed;
-  a.offloaded += b.offloaded;
-  return a;
-}
-
-constexpr int kBf16Bytes = 2;
-
 /// Cost keys remembered for a shard key, about 10 KB each. (assumed: all recompute sets, graphs and overlaps of the
 /// largest search that ships are fewer)
 constexpr std::size_t kMostCached = 1024;
@@ -157,29 +130,6 @@ void Parts::build(const Layout& layout, const ShardKey& key) {
   if (problem_.vision) build_vision(layout, loaded);
 }
 
-void Parts::build_vision(const Layout& layout, const block::Shapes& loaded) {
-  const Job& job = problem_.job;
-  const VisionSpec& vision = *job.model.vision;
-  const double rows = layout.micro_batch_size / double(job.stack.vision_dp_when_cp ? layout.cp : 1);
-  const double samples = rows * workload::samples_per_row(job.training, problem_.sample);
-  now_->vision_batch = workload::vision_batch(problem_.sample, samples);
-  const int micro_batches = std::max(1, int(job.training.global_batch_size / rows));
-  now_->fullest_vision_batch = workload::fullest(now_->vision_batch, micro_batches, rows * job.training.sequence_length);
-  const auto load_of = [](const workload::VisionBatch& b) {
-    return block::VisionLoad{.patches = b.patches, .patches_squared = b.patches_squared, .tokens = b.tokens, .images = b.images};
-  };
-  const block::VisionLoad usual = load_of(now_->vision_batch), most = load_of(now_->fullest_vision_batch);
-
-  now_->rates.precision = Precision::bf16;  // the tower never runs in fp8
-  const auto shapes_of = [&](const block::Shapes& s, ModelPart part) { return vision_shapes(job, s, part); };
-  build_part(now_->vision_encoder, block::vision_encoder(vision, shapes_of(now_->shapes, ModelPart::vision_model), most),
-             block::vision_encoder(vision, shapes_of(loaded, ModelPart::vision_model), usual));
-  build_part(now_->vision_projector,
-             block::vision_projector(vision, shapes_of(now_->shapes, ModelPart::vision_projection), most),
-             block::vision_projector(vision, shapes_of(loaded, ModelPart::vision_projection), usual));
-  now_->rates.precision = job.training.precision;
-}
-
 PartCosts Parts::cost_part(const Part& part, const Layout& layout, std::optional<MemoryTerm> fold, Bytes input) const {
   memory::ProfileOptions options;
   options.recompute = layout.recompute;
@@ -204,33 +154,6 @@ PartCosts Parts::cost_part(const Part& part, const Layout& layout, std::optional
   costs.backward = costs.time.backward.load(slowdown);
   costs.rerun = costs.time.rerun.load(slowdown);
   return costs;
-}
-
-/// Adds tower, projector, and both as one.
-void Parts::cost_vision(const Layout& layout, CostTable& costs) {
-  const VisionSpec& vision = *problem_.job.model.vision;
-  // The tower is one list over its depth: full recompute keeps every layer's input and reruns one layer at a time.
-  const Bytes layer_input(std::int64_t(now_->fullest_vision_batch.patches) * vision.hidden_size * kBf16Bytes);
-  now_->rates.precision = Precision::bf16;
-  PartCosts encoder = cost_part(now_->vision_encoder, layout, MemoryTerm::saved_vision, layer_input * vision.depth);
-  const PartCosts projector = cost_part(now_->vision_projector, layout, MemoryTerm::saved_vision, layer_input);
-  now_->rates.precision = problem_.job.training.precision;
-  if (layout.recompute.granularity == RecomputeGranularity::full)
-    encoder.checkpointed.recompute_working_set = encoder.checkpointed.recompute_working_set / vision.depth;
-  PartCosts both;
-  both.plain = together(encoder.plain, projector.plain);
-  both.checkpointed = together(encoder.checkpointed, projector.plain);
-  const double slowdown = problem_.job.time[Coefficient::overlap_slowdown];
-  const auto add_passes = [&](PassTime BlockTime::*direction, PassLoad& load) {
-    PassTime pass = encoder.time.*direction;
-    pass += projector.time.*direction;
-    both.time.*direction = pass;
-    pass.serial = 0;
-    load = pass.load(slowdown);
-  };
-  add_passes(&BlockTime::forward, both.forward);
-  add_passes(&BlockTime::backward, both.backward);
-  costs.insert(costs.end(), {encoder, projector, both});
 }
 
 /// Points the parts at their costs, which are made if the cache does not have them.

@@ -79,8 +79,9 @@ struct ShardTables {
   comm::LayoutLinks links{};
   TimingRates rates;
   std::vector<Part> kinds;
-  Part embedding, head, tied_head, mtp_first, mtp_more, vision_encoder, vision_projector;
+  Part embedding, head, tied_head, mtp_first, mtp_more, vision_ends, vision_layers, vision_projector;
   const PartCosts* vision = nullptr;       ///< tower and projector as one, see Parts::vision_costs
+  Bytes tower_input;                       ///< what a layer of the tower reads of the fullest micro-batch
   workload::VisionBatch vision_batch, fullest_vision_batch;
   CostCache cache;
   int builds = 0;                          ///< how often these tables were made anew
@@ -89,10 +90,14 @@ struct ShardTables {
   template <class F>
   void for_each(F f) {
     for (Part& part : kinds) f(part);
-    for (Part* part : {&embedding, &head, &tied_head, &mtp_first, &mtp_more, &vision_encoder, &vision_projector})
+    for (Part* part : {&embedding, &head, &tied_head, &mtp_first, &mtp_more, &vision_ends, &vision_layers, &vision_projector})
       if (part->exists) f(*part);
   }
 };
+
+/// Which of the tower's layers run again in backward, as checkpointed_layers counts them: by the decoder's recompute, by
+/// the module's own switch, and none where nothing in it trains. Not for jobs without a tower.
+memory::CheckpointedLayers tower_checkpoints(const Job& job, const Recompute& recompute);
 
 /// Tables of one thread for the layout at hand; rebuilt only where a key changes.
 class Parts {
@@ -111,9 +116,11 @@ class Parts {
   const Part& head() const { return now_->head; }              ///< with a weight of its own
   const Part& tied_head() const { return now_->tied_head; }    ///< reuses an embedding on the same stage
   const Part& mtp(bool first_depth) const { return first_depth ? now_->mtp_first : now_->mtp_more; }
-  const Part& vision_encoder() const { return now_->vision_encoder; }
+  const Part& vision_ends() const { return now_->vision_ends; }
+  const Part& vision_layers() const { return now_->vision_layers; }
   const Part& vision_projector() const { return now_->vision_projector; }
-  /// Tower and projector as one: profiles, and passes without their serial part, which is in `time` alone.
+  /// Tower and projector as one: profiles with what recompute leaves of them, passes (and what runs again) without their
+  /// serial part, which is in `time` alone.
   const PartCosts& vision_costs() const { return *now_->vision; }
   /// Every part that the model has.
   template <class F>
@@ -129,9 +136,11 @@ class Parts {
   const comm::Network& network() const { return now_->rates.network; }
   /// Links of a group that depends on pp and dp as well.
   const topology::GroupLinks& links_of(GroupShape shape);
-  /// Visual load of an average micro-batch; memory is that of the fullest.
+  /// Visual load of an average micro-batch on this rank's tower; memory is that of the fullest.
   const workload::VisionBatch& vision_batch() const { return now_->vision_batch; }
   const workload::VisionBatch& fullest_vision_batch() const { return now_->fullest_vision_batch; }
+  /// The input of one of the tower's layers, of the fullest micro-batch on this rank.
+  Bytes tower_input() const { return now_->tower_input; }
 
  private:
   void build(const Layout& layout, const ShardKey& key);

@@ -125,7 +125,7 @@ const memory::StageInputs& stage_inputs(const Problem& problem, Evaluation& e, c
                                         const GridSizes& grid, int stage) {
   StageConstants& c = stage_constants(problem, e, layout, grid, stage);
   const bool full = layout.recompute.granularity == RecomputeGranularity::full;
-  const bool tower_full = full && layout.recompute.method == RecomputeMethod::uniform;
+  const bool uniform = full && layout.recompute.method == RecomputeMethod::uniform;
   const LiveCounts& live =
       live_counts(problem, e, layout, grid, stage, c.live[layout.overlap.expert_alltoall]);
   const std::size_t moment = dearest_moment(problem, e, c, live, full);
@@ -137,13 +137,13 @@ const memory::StageInputs& stage_inputs(const Problem& problem, Evaluation& e, c
     in.embedding = &e.parts.embedding().costs->plain;
     in.first_chunk_live = (*live.chunks)[moment][std::size_t(c.first_chunk)];
   }
-  if (c.vision) in.vision = tower_full ? &e.parts.vision_costs().checkpointed : &e.parts.vision_costs().plain;
+  if (c.vision) in.vision = &e.parts.vision_costs().plain;
   if (in.mtp_depths > 0) {
     const PartCosts& mtp = *e.parts.mtp(true).costs;
-    in.mtp = tower_full ? &mtp.checkpointed : &mtp.plain;
+    in.mtp = uniform ? &mtp.checkpointed : &mtp.plain;
   }
   if (c.head) in.head = &e.parts.head().costs->plain;
-  in.rerun_layers = full && layout.recompute.method == RecomputeMethod::uniform ? layout.recompute.num_layers : 1;
+  in.rerun_layers = uniform ? layout.recompute.num_layers : 1;
   in.graphs = graph_inputs(problem.job, e.parts.shapes(), layout, in);
   return in;
 }

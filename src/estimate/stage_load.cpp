@@ -105,17 +105,12 @@ double image_wait(const Layout& layout, const GridSizes& grid, double spread) {
   return workload::expected_slowest(together, spread) * workload::expected_slowest(std::max(1, grid.dp / together), of_step);
 }
 
-VisionSeconds vision_seconds(const Problem& problem, const Evaluation& e, const Layout& layout, const GridSizes& grid) {
+VisionSeconds vision_seconds(const Evaluation& e, const Layout& layout, const GridSizes& grid) {
   const double wait = image_wait(layout, grid, e.parts.vision_batch().spread);
-  const PartCosts &both = e.parts.vision_costs(), &tower = *e.parts.vision_encoder().costs;
+  const PartCosts& all = e.parts.vision_costs();
   VisionSeconds t;
-  t.forward = vision_pass(both.time.forward.serial, both.forward, wait);
-  const EnumSet<ModelPart>& frozen = problem.job.training.frozen;
-  if (frozen.contains(ModelPart::vision_model) && frozen.contains(ModelPart::vision_projection)) return t;
-  t.backward = vision_pass(both.time.backward.serial, both.backward, wait);
-  const bool reruns = layout.recompute.granularity == RecomputeGranularity::full && !frozen.contains(ModelPart::vision_model);
-  if (reruns) t.backward += soft_max(tower.forward.device * wait, tower.forward.host);
-  else t.backward += tower.rerun.device * wait;
+  t.forward = vision_pass(all.time.forward.serial, all.forward, wait);
+  t.backward = vision_pass(all.time.backward.serial, all.backward, wait) + vision_pass(0, all.rerun, wait);
   return t;
 }
 
@@ -157,7 +152,7 @@ StageSeconds stage_seconds(const Problem& problem, const Evaluation& e, const La
   }
   t.host_extra = std::max(0.0, t.forward_s + t.backward_s - f - b);
   t.backward_s += t.offload_exposed;
-  if (e.work(stage).vision) t.vision = vision_seconds(problem, e, layout, grid);
+  if (e.work(stage).vision) t.vision = vision_seconds(e, layout, grid);
   t.forward_s += t.vision.forward;
   t.backward_s += t.vision.backward;
   return t;

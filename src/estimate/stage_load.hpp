@@ -14,8 +14,7 @@ StageSums stage_sums(const Problem& problem, const Evaluation& evaluation, const
 
 /// Tower and projector with their waits, beside the decoder, s.
 struct VisionSeconds { double forward = 0, backward = 0; };
-VisionSeconds vision_seconds(const Problem& problem, const Evaluation& evaluation, const Layout& layout,
-                             const GridSizes& grid);
+VisionSeconds vision_seconds(const Evaluation& evaluation, const Layout& layout, const GridSizes& grid);
 
 /// The time that a stage takes for one micro-batch.
 struct StageSeconds {

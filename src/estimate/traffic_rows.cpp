@@ -40,6 +40,7 @@ class StageTraffic {
   void add_all() {
     for_each_part(problem_, e_.parts, e_.plan, stage_, [&](const Part& part, int copies) { add_part(part, copies); });
     if (layout_.recompute.granularity == RecomputeGranularity::full) add_full_recompute();
+    if (problem_.vision && e_.work(stage_).vision) add_tower_rerun();
     add_pipeline();
     add_data_parallel();
     add_host_copies();
@@ -93,20 +94,24 @@ class StageTraffic {
     }
   }
 
-  void add_again(const Part& part, int copies) {
+  void add_again(const Part& part, double copies) {
     if (copies > 0)
       for (const block::Op& op : part.loaded) add_work(op, op.forward, "recompute", copies);
   }
 
-  /// What stage_load runs again: layers of a chunk by method, MTP layers under uniform, a tower that trains.
+  void add_tower_rerun() {
+    const memory::CheckpointedLayers again = tower_checkpoints(problem_.job, layout_.recompute);
+    const int depth = problem_.job.model.vision->depth;
+    if (again.checkpoints > 0) add_again(e_.parts.vision_layers(), double(depth - again.plain) / depth);
+  }
+
+  /// What stage_load runs again: layers of a chunk by method, MTP layers under uniform.
   void add_full_recompute() {
     const bool uniform = layout_.recompute.method == RecomputeMethod::uniform;
-    const bool tower_trains = !problem_.job.training.frozen.contains(ModelPart::vision_model);
     for (int k = 0; k < problem_.layers.size(); ++k)
       add_again(e_.parts.kind(k), rerun_layers(problem_, e_, layout_.recompute, stage_, k));
     for (int v = 0; v < e_.plan.vpp; ++v) {
       const Chunk& chunk = e_.plan.at(stage_, v);
-      if (chunk.vision && problem_.vision && tower_trains) add_again(e_.parts.vision_encoder(), 1);
       if (uniform && chunk.mtp_layers > 0) add_again(e_.parts.mtp(true), 1);
       if (uniform && chunk.mtp_layers > 1) add_again(e_.parts.mtp(false), chunk.mtp_layers - 1);
     }

@@ -67,8 +67,10 @@ void set_remarks(const Problem& problem, const Layout& layout, Estimate& out) {
   if (job.stack.moe_shared_expert_overlap)
     out.unmodelled.push_back("shared-expert overlap: counted as running in line");
   if (job.stack.nccl_user_buffers) out.unmodelled.push_back("NCCL user buffers: no effect on time is modelled");
-  if (problem.vision && job.stack.vision_dp_when_cp && layout.cp > 1)
-    out.unmodelled.push_back("vision data parallelism: the gather of visual tokens over context-parallel ranks");
+  if (problem.vision && job.stack.vision_dp_when_cp && layout.cp > 1 &&
+      !tower_build(job.model, job.stack).split_over_tp)
+    out.warnings.push_back("stack.vision_dp_when_cp has no effect: this tower is a published module, and every "
+                           "context-parallel rank runs all of its patches");
   if (problem.sample.tokens > job.training.sequence_length)
     out.warnings.push_back("samples of " + std::to_string(std::llround(problem.sample.tokens)) + " tokens are longer than rows of " +
                            std::to_string(job.training.sequence_length) + ": counted as cut (training.sequence_length)");

@@ -3,7 +3,9 @@
 
 #include <fmt/format.h>
 
+#include "io/load.hpp"
 #include "io/read_workload.hpp"
+#include "shardfit/spec/tower.hpp"
 
 namespace shardfit::io {
 namespace {
@@ -37,14 +39,34 @@ OptimizerSpec read_optimizer(Object& training, Object* assumed, const StackDefau
 }
 
 /// Megatron's optimizer cannot be built without a parameter that trains.
-EnumSet<ModelPart> read_frozen(Object& training, const ModelSpec& model, Task task) {
-  const auto v = training.find("frozen");
-  if (!v) return {};
-  const auto frozen = v->as_enum_set<ModelPart>();
-  const bool vision_trains = model.vision && (!frozen.contains(ModelPart::vision_model) || !frozen.contains(ModelPart::vision_projection));
-  if (task != Task::lora && frozen.contains(ModelPart::language_model) && !vision_trains)
-    v->refuse("a list that leaves a part of the model to train", "or task \"lora\"");
-  return frozen;
+void refuse_nothing_to_train(Object& training, const Job& job) {
+  for (const ModelPart part : {ModelPart::language_model, ModelPart::vision_model, ModelPart::vision_projection})
+    if (training_of(job, part).any()) return;
+  training.at("frozen").refuse("a list that leaves a part of the model to train",
+                               job.training.task == Task::lora ? "a part with linear layers that LoRA targets"
+                                                               : "or task \"lora\"");
+}
+
+/// What LoRA does to a vision-language model, in words.
+void note_adapters(const Job& job, Notes& notes) {
+  if (job.training.task != Task::lora || !runs_vision(job.model, job.training)) return;
+  const bool tower = training_of(job, ModelPart::vision_model).any();
+  const bool projection = training_of(job, ModelPart::vision_projection).any();
+  notes.push_back(fmt::format("LoRA adapts {} (training.frozen, training.lora.target_modules)",
+                              tower && projection ? "the tower and its mergers too, where linear layers have the targets' names"
+                              : tower             ? "the tower too, where linear layers have the targets' names"
+                              : projection        ? "the mergers too, where linear layers have the targets' names"
+                                                  : "the language model alone: tower and projection are frozen, without adapters"));
+}
+
+/// Megatron-Bridge's fine-tuning recipes of vision-language models train on CORD-v2, one receipt a sample. Source:
+/// Megatron-Bridge recipes/common.py:_sft_common_vlm, _peft_common_vlm (067f987df).
+constexpr const char* kFineTuningData = "cord-receipts";
+
+bool trains_on_recipe_data(Object& training, const Job& job) {
+  const Task task = job.training.task;
+  return job.stack.entry_point == EntryPoint::megatron_bridge && (task == Task::sft || task == Task::lora) &&
+         runs_vision(job.model, job.training) && !training.find("vision");
 }
 
 std::optional<LoraSpec> read_lora(Object& training, Task task, Notes& notes) {
@@ -151,12 +173,21 @@ Assumed<TrainingSpec> read_training(const Value& value, Object* assumed, const M
   t.attention_dropout = o.get("attention_dropout", 0.0, 0.0, 1.0);
   t.hidden_dropout = o.get("hidden_dropout", 0.0, 0.0, 1.0);
   t.optimizer = read_optimizer(o, assumed, stack.defaults, t.precision, notes);
-  t.frozen = read_frozen(o, model, t.task);
+  if (const auto v = o.find("frozen")) t.frozen = v->as_enum_set<ModelPart>();
   t.lora = read_lora(o, t.task, notes);
-  if (t.lora && model.vision)
-    notes.push_back("LoRA adapts the language model alone here: tower and projection are taken as frozen, without adapters");
+  Job trained;
+  trained.model = model;
+  trained.training = t;
+  trained.stack = stack.profile;
+  if (!t.frozen.empty()) refuse_nothing_to_train(o, trained);
+  note_adapters(trained, notes);
   read_packing(o, t);
-  t.vision = read_vision_workload(o, model, stack.defaults, t.text_only, notes);
+  if (missing == Missing::assume && trains_on_recipe_data(o, trained)) {
+    t.vision = load_workload(kFineTuningData).workload;
+    notes.push_back(fmt::format("samples of the recipe's data set, {}, are assumed (training.vision)", kFineTuningData));
+  } else {
+    t.vision = read_vision_workload(o, model, stack.defaults, t.text_only, notes);
+  }
   o.done();
   return {t, notes};
 }

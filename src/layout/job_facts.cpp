@@ -3,7 +3,7 @@
 
 #include <numeric>
 
-#include "shardfit/spec/model_dims.hpp"
+#include "shardfit/spec/tower.hpp"
 
 namespace shardfit {
 namespace {
@@ -118,8 +118,10 @@ JobFacts job_facts(const Job& job) {
   if (facts.mtp > 0 && text.mtp)
     for (BlockRef block : text.mtp->blocks) reader.read(block);
   if (runs_vision(job.model, job.training)) {
-    facts.vision_heads = job.model.vision->num_heads;
-    facts.vision_ffn = job.model.vision->intermediate_size;
+    if (tower_build(job.model, job.stack).split_over_tp) {
+      facts.vision_heads = job.model.vision->num_heads;
+      facts.vision_ffn = job.model.vision->intermediate_size;
+    }
     if (job.model.vision->deepstack) facts.deepstack = int(job.model.vision->deepstack->vision_layer_indexes.size());
   }
   // Which families lack virtual stages is a property of the front end's model class, not of their size or speed.

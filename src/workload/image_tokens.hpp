@@ -31,13 +31,15 @@ struct VisualTokens {
   double tokens = 0;               ///< rows of the decoder
   double patches_squared = 0;      ///< sum over attention spans: one image, or the frames of one temporal step
   double steps = 1;                ///< temporal steps that the decoder sees
+  double positions = 0;            ///< places in the picture: frames of a clip share theirs
 };
 
 /// Formula: an image is one step. A clip has ceil(frames / temporal_merge) steps; the tower runs
 /// frames / temporal_patch_size rows of patches, attention spans the frames of one step. A frame's pixels lie between
 /// 128 and 768 tokens, and a clip below 115,200 tokens in all, for processors that scale images to limits of pixels;
+/// where a still image counts as several frames (GLM-4.5V), all frames of a clip together lie below 47,040,000 pixels;
 /// where padding is the rule, below the model's patches a frame; a fixed size is the same for every frame.
-/// Source: qwen-vl-utils vision_process.py (VIDEO_MIN_TOKEN_NUM, VIDEO_MAX_TOKEN_NUM, 0.9 * 128,000), kimi_k25 processor.
+/// Source: transformers glm4v video_processing_glm4v.py; qwen-vl-utils vision_process.py (VIDEO_MIN_TOKEN_NUM, VIDEO_MAX_TOKEN_NUM, 0.9 * 128,000), kimi_k25 processor.
 VisualTokens visual_tokens(const VisionSpec& vision, const Picture& picture);
 
 }  // namespace shardfit::workload

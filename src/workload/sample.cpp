@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "shardfit/spec/model_dims.hpp"
+#include "shardfit/spec/tower.hpp"
 #include "workload/image_tokens.hpp"
 #include "workload/quantile.hpp"
 #include "workload/vision_batch.hpp"
@@ -16,15 +16,16 @@ constexpr int kSizePoints = 15;   // of a size's distribution; the mean of 31 di
 
 /// Weighted sums over the pictures that a sample may hold.
 struct PictureSums {
-  double weight = 0, tokens = 0, tokens_squared = 0, patches = 0, patches_squared = 0, markers = 0;
+  double weight = 0, tokens = 0, tokens_squared = 0, patches = 0, patches_squared = 0, steps = 0, positions = 0;
 
-  void add(const VisualTokens& v, const VisionSpec& vision, double w) {
+  void add(const VisualTokens& v, double w) {
     weight += w;
     tokens += w * v.tokens;
     tokens_squared += w * double(v.tokens) * v.tokens;
     patches += w * v.patches;
     patches_squared += w * v.patches_squared;
-    markers += w * v.steps * vision.text_tokens_per_image;
+    steps += w * v.steps;
+    positions += w * v.positions;
   }
 };
 
@@ -35,7 +36,7 @@ void add_size(PictureSums& sums, const VisionSpec& vision, const VisionWorkload&
     const double z = points == 1 ? 0 : normal_quantile((i + 0.5) / points);
     const double side = points == 1 ? 1 : std::exp((sigma * z - sigma * sigma / 2) / 2);
     const int width = std::max(1, int(std::lround(size.width * side))), height = std::max(1, int(std::lround(size.height * side)));
-    sums.add(visual_tokens(vision, {width, height, workload.frames, workload.min_pixels, workload.max_pixels}), vision,
+    sums.add(visual_tokens(vision, {width, height, workload.frames, workload.min_pixels, workload.max_pixels}),
              size.share / points);
   }
 }
@@ -46,9 +47,7 @@ PictureSums stated_tokens(const VisionSpec& vision, const VisionWorkload& worklo
   const double spread = workload.spread.value_or(0);
   // The spread is that of a sample; of one picture it is larger by the root of their number.
   const double variance = spread * spread * std::max(1.0, workload.images_per_sample);
-  PictureSums sums{1, tokens, tokens * tokens, patches, patches * patches * (1 + variance), 0};
-  sums.markers = vision.text_tokens_per_image;
-  return sums;
+  return {1, tokens, tokens * tokens, patches, patches * patches * (1 + variance), 1, patches};
 }
 
 }  // namespace
@@ -64,14 +63,15 @@ SampleLoad sample_load(const VisionSpec& vision, const VisionWorkload& workload)
     load.visual_tokens = n * one.tokens / one.weight;
     load.patches = n * one.patches / one.weight;
     load.patches_squared = n * one.patches_squared / one.weight;
+    load.steps = n * one.steps / one.weight;
+    load.positions = n * one.positions / one.weight;
     const double mean = one.tokens / one.weight;
     const double variance = std::max(0.0, one.tokens_squared / one.weight - mean * mean);
     const double of_sample = n * variance + std::pow(workload.images_spread * load.visual_tokens, 2);
     load.visual_spread = workload.spread ? *workload.spread : std::sqrt(of_sample) / load.visual_tokens;
   }
   if (workload.text_tokens <= 0) return load;
-  const double markers = n > 0 ? n * one.markers / one.weight : 0;
-  load.tokens = workload.text_tokens + markers + load.visual_tokens;
+  load.tokens = workload.text_tokens + load.steps * vision.text_tokens_per_image + load.visual_tokens;
   load.tokens_spread =
       std::hypot(workload.text_tokens * workload.text_spread, load.visual_tokens * load.visual_spread) / load.tokens;
   return load;
@@ -96,8 +96,11 @@ double useful_tokens_per_step(const Job& job) {
 
 int executed_sequence(const Job& job, const Layout& layout, const SampleLoad& sample, int ranks) {
   const int full = job.training.sequence_length;
+  // The switch is Qwen3-VL's step's; models whose tower is a published module have a step that does not pad for ep.
+  const bool other_step = job.stack.entry_point == EntryPoint::megatron_bridge && !built_of_megatron_layers(job.model);
+  const bool pads_when_ep = job.stack.vision_pads_when_ep && !other_step;
   const bool padded = job.training.packing != Packing::none || layout.pp > 1 ||
-                      (layout.ep > 1 && (job.stack.vision_pads_when_ep || layout.dispatcher == Dispatcher::hybridep));
+                      (layout.ep > 1 && (pads_when_ep || layout.dispatcher == Dispatcher::hybridep));
   if (padded || sample.tokens <= 0) return full;
   const double rows = double(layout.micro_batch_size) * std::max(1, ranks);
   const double longest = sample.tokens * expected_slowest(int(std::min(rows, 1e9)), sample.tokens_spread);

@@ -30,7 +30,27 @@ VisionSpec qwen3_vl() {
 }
 
 /// One image of 800 visual tokens.
-constexpr VisionLoad kImage{3200, 3200.0 * 3200, 800, 1};
+constexpr VisionLoad kImage{.patches = 3200, .patches_squared = 3200.0 * 3200, .tokens = 800, .images = 1,
+                            .positions = 3200, .all_tokens = 800};
+
+/// All operations of the tower and its projection that belong to `view`.
+OpList of_view(View view, const VisionSpec& v, const Shapes& tower, const Shapes& projection, const VisionLoad& load,
+               const TowerBuild& build) {
+  OpList ops;
+  for (const OpList& list : {vision_ends(v, tower, load, build), vision_layers(v, tower, projection, load, build),
+                             vision_projector(v, projection, load, build)})
+    for (const Op& op : list)
+      if (op.view == view) ops.push_back(op);
+  return ops;
+}
+
+OpList vision_encoder(const VisionSpec& v, const Shapes& s, const VisionLoad& load, const TowerBuild& build = {}) {
+  return of_view(View::vision_encoder, v, s, s, load, build);
+}
+
+OpList all_projection(const VisionSpec& v, const Shapes& s, const VisionLoad& load, const TowerBuild& build = {}) {
+  return of_view(View::vision_projector, v, s, s, load, build);
+}
 
 double serial_ms(const OpList& ops) {
   double sum = 0;
@@ -47,7 +67,7 @@ double attention_flops_of(const OpList& ops, Pass pass) {
 TEST_CASE("published parts of Qwen3-VL-235B") {
   const Shapes s = shapes_of(4096, 4096);
   CHECK(elements(vision_encoder(qwen3_vl(), s, kImage), ParamGroup::vision_tower) == 415891440);
-  const OpList projector = vision_projector(qwen3_vl(), s, kImage);
+  const OpList projector = all_projection(qwen3_vl(), s, kImage);
   CHECK(elements(projector, ParamGroup::vision_merger) == 40119040);
   CHECK(elements(projector, ParamGroup::deepstack_mergers) == 120377856);
 }
@@ -59,7 +79,7 @@ TEST_CASE("the tower keeps about 4 MB a visual token") {
   const OpList ops = vision_encoder(qwen3_vl(), s, kImage);
   const std::int64_t layer = 16 * 1152 + 4 * 4304 + 16 * 4 + 2 * 8;
   CHECK(saved_bytes(ops) == 3200 * (27 * layer + 1536 * 2));
-  const double all = double(saved_bytes(ops) + saved_bytes(vision_projector(qwen3_vl(), s, kImage)));
+  const double all = double(saved_bytes(ops) + saved_bytes(all_projection(qwen3_vl(), s, kImage)));
   CHECK(all / 800 == doctest::Approx(4.0e6).epsilon(0.02));
 }
 
@@ -122,8 +142,9 @@ TEST_CASE("a frozen tower runs forward only; its merger can train alone") {
   CHECK(saved_bytes(tower) == 0);
   CHECK(gemm_flops(tower, Pass::dgrad) + gemm_flops(tower, Pass::wgrad) == 0);
   CHECK(attention_flops_of(tower, Pass::dgrad) == 0);
-  s.train_weights = true;
-  const OpList merger = vision_projector(qwen3_vl(), s, kImage);
+  Shapes projection = s;
+  projection.train_weights = true;
+  const OpList merger = of_view(View::vision_projector, qwen3_vl(), s, projection, kImage, {});
   CHECK(gemm_flops(merger, Pass::wgrad) == doctest::Approx(gemm_flops(merger, Pass::forward)));
   CHECK(saved_bytes(merger, "norm_in") == 4 * 3200LL * 1152 * 2);  // no tower keeps the DeepStack inputs
 }
@@ -140,10 +161,59 @@ TEST_CASE("the tower stays in bf16 and takes no sequence or context parallelism"
 }
 
 TEST_CASE("visual tokens enter the whole sequence at once") {
-  const OpList ops = vision_projector(qwen3_vl(), shapes_of(4096, 4096, 4), kImage);
+  const OpList ops = all_projection(qwen3_vl(), shapes_of(4096, 4096, 4), kImage);
   std::int64_t most = 0;
   for (const Op& op : ops)
     for (const Transient& t : op.transients) most = std::max(most, t.bytes.value);
   CHECK(most == 4LL * 4096 * 4096 * 2);
   CHECK(traffic_bytes(ops, Group::tp, CollectiveKind::all_gather, false) == 4096.0 * 4096 * 2);
+}
+
+TEST_CASE("a published module is whole on every rank of tp, and written out") {
+  constexpr TowerBuild kPublished{TowerBuild::Recompute::never, false, true};
+  VisionSpec v = qwen3_vl();
+  const Shapes one = shapes_of(4096, 4096), eight = shapes_of(4096, 4096, 8);
+  const OpList tower = vision_encoder(v, eight, kImage, kPublished);
+  CHECK(elements(tower, ParamGroup::vision_tower) == 415891440);
+  CHECK(saved_bytes(tower) == saved_bytes(vision_encoder(v, one, kImage)));   // LayerNorm, no gate: nothing more is kept
+  CHECK(gemm_flops(tower, Pass::forward) == gemm_flops(vision_encoder(v, one, kImage), Pass::forward));
+  CHECK(traffic_bytes(tower, Group::tp, CollectiveKind::all_reduce, false) == 0);
+  // RMSNorm keeps 4 B an element more and a gate's activation 2 B, in every layer.
+  v.norm = NormKind::rmsnorm;
+  v.mlp_gated = true;
+  const std::int64_t more = saved_bytes(vision_encoder(v, one, kImage, kPublished)) - saved_bytes(vision_encoder(v, one, kImage));
+  CHECK(more == 27LL * 3200 * (2 * 4 * 1152 + 2 * 4304));
+}
+
+TEST_CASE("LoRA on the tower: adapters beside its linears, gradients run through, no weight's own") {
+  Shapes s = shapes_of(4096, 4096);
+  s.train_weights = false;
+  s.lora_rank = 16;
+  s.lora_targets = {LoraTarget::linear_qkv, LoraTarget::linear_fc2};
+  const OpList ops = vision_encoder(qwen3_vl(), s, kImage);
+  CHECK(elements(ops, ParamGroup::lora) == 27LL * 16 * (1152 + 3 * 1152 + 4304 + 1152));
+  std::int64_t trainable = 0;
+  for (const Op& op : ops)
+    for (const Weight& w : op.weights) trainable += w.trainable ? w.elements() : 0;
+  CHECK(trainable == elements(ops, ParamGroup::lora));
+  CHECK(gemm_flops(ops, Pass::wgrad) < 0.05 * gemm_flops(ops, Pass::dgrad));
+  CHECK(saved_bytes(ops) < saved_bytes(vision_encoder(qwen3_vl(), shapes_of(4096, 4096), kImage)));
+  // The mergers' fc2 alone: no gradient goes up into a tower that has none.
+  const OpList merger = all_projection(qwen3_vl(), s, kImage);
+  CHECK(elements(merger, ParamGroup::lora) == 4LL * 16 * (4608 + 4096));
+}
+
+TEST_CASE("context-parallel ranks look up the whole sequence; where they share out images, features are gathered") {
+  Shapes s = shapes_of(4096, 8192, 2, 1, 2);
+  VisionLoad load = kImage;
+  const double whole = 8192.0 * 4096 * 2, features = 4 * 800.0 * 4096 * 2;
+  OpList ops = all_projection(qwen3_vl(), s, load);
+  CHECK(traffic_bytes(ops, Group::tp, CollectiveKind::all_gather, false) == whole);
+  CHECK(traffic_bytes(ops, Group::tp, CollectiveKind::reduce_scatter, false) == whole / 2);   // the other half of cp 2
+  CHECK(traffic_bytes(ops, Group::cp, CollectiveKind::all_gather, false) == 0);
+  load.tokens = 400;
+  load.split_over_cp = true;
+  ops = all_projection(qwen3_vl(), s, load);
+  CHECK(traffic_bytes(ops, Group::cp, CollectiveKind::all_gather, false) == features);
+  CHECK(traffic_bytes(ops, Group::cp, CollectiveKind::all_reduce, true) == features);
 }

@@ -44,3 +44,28 @@ TEST_CASE("patches are what the tower runs on: four a token, sixteen for Gemma")
   CHECK(workload::image_tokens(*io::load_model("Qwen3-VL-8B").vision, coco.width, coco.height).patches == 1200);
   CHECK(workload::image_tokens(*io::load_model("Gemma-3-27B").vision, coco.width, coco.height).patches == 4096);
 }
+
+TEST_CASE("limits of the processors: the largest, the smallest, the narrowest image") {
+  // Expected values from the published rules, computed apart from this code.
+  struct Limits { int width, height, qwen3, qwen25, glm, kimi; };
+  for (const Limits& l : {Limits{8000, 6000, 16170, 16170, 6030, 4144}, Limits{12000, 300, 3375, 4719, 4719, 1792},
+                          Limits{20, 20, 64, 4, 9, 1}}) {
+    CAPTURE(l.width);
+    const Expected image{l.width, l.height, 0, 0, 0, 0, 0, 0};
+    CHECK(tokens("Qwen3-VL-235B-A22B", image) == l.qwen3);
+    CHECK(tokens("Qwen3.6-35B-A3B", image) == l.qwen3);
+    CHECK(tokens("Qwen2.5-VL-7B", image) == l.qwen25);
+    CHECK(tokens("GLM-4.5V", image) == l.glm);
+    CHECK(tokens("Kimi-K2.5", image) == l.kimi);
+    CHECK(tokens("Gemma-3-27B", image) == 256);
+  }
+}
+
+TEST_CASE("GLM-4.5V limits the pixels of a clip as a whole") {
+  const VisionSpec glm = *io::load_model("GLM-4.5V").vision;
+  struct Clip { int width, height, frames, tokens; };
+  for (const Clip& c : {Clip{640, 360, 16, 2392}, Clip{1920, 1080, 16, 21528}, Clip{1920, 1080, 300, 27000}, Clip{640, 360, 15, 2392}}) {
+    CAPTURE(c.frames);
+    CHECK(workload::visual_tokens(glm, {c.width, c.height, c.frames}).tokens == c.tokens);
+  }
+}

@@ -37,8 +37,9 @@ Counts count_groups(const ModelSpec& model) {
     for (int depth = 0; depth < text.mtp->num_layers; ++depth)
       add(counts, "mtp.", block::mtp_layer(text, shapes, depth == 0 || !text.mtp->repeated_layer));
   if (model.vision) {
-    add(counts, "", block::vision_encoder(*model.vision, shapes, {}));
-    add(counts, "", block::vision_projector(*model.vision, shapes, {}));
+    add(counts, "", block::vision_ends(*model.vision, shapes, {}, {}));
+    add(counts, "", block::vision_layers(*model.vision, shapes, shapes, {}, {}));
+    add(counts, "", block::vision_projector(*model.vision, shapes, {}, {}));
   }
   return counts;
 }

@@ -124,24 +124,3 @@ TEST_CASE("vision data parallelism shares images over context-parallel ranks") {
   CHECK(shared.step_time_s < all.step_time_s);
   CHECK(shared.images_per_s * shared.step_time_s == doctest::Approx(all.images_per_s * all.step_time_s));
 }
-
-TEST_CASE("freezing a part more never costs time or memory") {
-  const Scenario s = flagship();
-  Layout l = fsdp();
-  l.recompute = {};
-  l.micro_batch_size = 1;
-  std::vector<Estimate> by_set;
-  for (std::uint32_t bits = 0; bits < 8; ++bits) {
-    Scenario frozen = s;
-    frozen.job.training.frozen = EnumSet<ModelPart>::from_bits(bits);
-    by_set.push_back(Estimator(frozen.job).evaluate(l));
-  }
-  for (std::uint32_t few = 0; few < 8; ++few)
-    for (std::uint32_t more = few; more < 8; ++more) {
-      if ((few & more) != few || few == more) continue;
-      CAPTURE(few);
-      CAPTURE(more);
-      CHECK(by_set[more].step_time_s <= by_set[few].step_time_s);
-      CHECK(by_set[more].verdict.need <= by_set[few].verdict.need);
-    }
-}

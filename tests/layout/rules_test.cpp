@@ -554,6 +554,8 @@ std::vector<Edge> vision_edges() {
        set([](Job& j, Layout&) { j.model.vision->intermediate_size = 30; }), 4, 30},
       {"no_virtual_stages", vision_job(), set([](Job&, Layout& l) { l.pp = 2; }), set([](Job&, Layout& l) { l.vpp = 2; }),
        2, 1},
+      {"vision_no_context_parallel", vision_job(), set([](Job&, Layout& l) { l.cp = 2; }),
+       set([](Job& j, Layout&) { j.model.family = "gemma3"; }), 2, 1},
       {"deepstack_first_stage", vision_job(), set([](Job&, Layout& l) { l.pp = 4; }),
        set([](Job&, Layout& l) { l.pp = 8; }), 1, 2},
   };

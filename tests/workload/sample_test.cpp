@@ -26,6 +26,7 @@ VisionSpec tower() {
 Job job_with(double text_tokens) {
   Job job;
   job.training.sequence_length = 4096;
+  job.model.family = "qwen3_vl_moe";
   job.training.vision = VisionWorkload{.spread = 0.0, .sizes = {{640, 480}}, .text_tokens = text_tokens};
   return job;
 }
@@ -73,6 +74,11 @@ TEST_CASE("a clip: one step for two frames, attention inside a step") {
   CHECK(visual_tokens(tower(), {3840, 2160, 768, 0, 0}).tokens <= 115'200);
 }
 
+TEST_CASE("the host loops over places: frames of a clip share theirs") {
+  CHECK(visual_tokens(tower(), {640, 352, 16, 0, 0}).positions == 880);
+  CHECK(visual_tokens(tower(), {640, 352}).positions == 880);
+}
+
 TEST_CASE("frames that are averaged after the tower attend together") {
   VisionSpec v = tower();
   v.temporal_patch_size = 1;
@@ -113,6 +119,12 @@ TEST_CASE("rows are padded to full length for pp, and for ep since 2026-04-13") 
   layout.dispatcher = Dispatcher::alltoall;
   layout.pp = 2;
   CHECK(executed_sequence(job, layout, sample, 1) == 4096);
+  // The step of models whose tower is a published module has no such switch.
+  layout.pp = 1;
+  job.stack.vision_pads_when_ep = true;
+  CHECK(executed_sequence(job, layout, sample, 1) == 4096);
+  job.model.family = "glm4v_moe";
+  CHECK(executed_sequence(job, layout, sample, 1) == 400);
 }
 
 TEST_CASE("the longest of many rows decides, up to full length; unknown text means full rows") {

@@ -46,7 +46,7 @@ const std::array<RuleTable, kRuleTables>& rule_tables() {
       {optimizer_rules()},
       {fsdp_rules(),
        [](const Case& c) { return c.layout.sharding >= Sharding::optimizer_grads || c.layout.fsdp_double_buffer; }},
-      {vision_rules(), [](const Case& c) { return c.job.vision_heads > 0 || c.job.no_virtual_stages; }}};
+      {vision_rules(), [](const Case& c) { return c.job.job->model.vision && !c.job.job->training.text_only; }}};
   return tables;
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Vision towers: split like the decoder, on the first chunk.
+// Vision towers: split like the decoder where they are built of its layers, on the first chunk.
 #include "layout/rules/rule.hpp"
 
 namespace shardfit::layout {
@@ -25,6 +25,13 @@ constexpr Rule kRules[] = {
      {Axis::vpp},
      Reads{On::vpp},
      [](const Case& c) { return c.job.no_virtual_stages ? at_most(c.layout.vpp, 1) : kPass; }},
+    {{"vision_no_context_parallel", "vision", "Bridge builds Gemma-3 with images without context parallelism", "cp",
+      "most", RuleSource::megatron_bridge,
+      "Megatron-Bridge models/gemma_vl/gemma3_vl_provider.py:provide (its attention bias is of whole sequences)"},
+     RuleScope::megatron_bridge,
+     {Axis::cp},
+     Reads{On::cp},
+     [](const Case& c) { return c.job.job->model.family == "gemma3" ? at_most(c.layout.cp, 1) : kPass; }},
     {{"deepstack_first_stage", "vision", "the first stage has a decoder layer for every deepstack feature",
       "layers of the first chunk", "deepstack features", RuleSource::megatron_bridge,
       "Megatron-Bridge models/qwen_vl/modelling_qwen3_vl/model.py"},
