@@ -91,7 +91,7 @@ constexpr Condition kConditions[] = {
     {"pipeline", "deferred weight gradient of the embedding",
      "deferred_embedding_wgrad_pp deferred_embedding_wgrad_fusion", ""},
     {"vision", "Qwen3-VL: deepstack and virtual stages", "deepstack_first_stage no_virtual_stages", ""},
-    {"vision", "Gemma-3: context parallelism", "vision_no_context_parallel", ""},
+    {"vision", "Gemma-3, Qwen2.5-VL, GLM-4.5V: context parallelism", "vision_no_context_parallel", ""},
     {"vision", "heads and widths of the tower", "tp_divides_vision_heads tp_divides_vision_ffn", ""},
     {"vision", "Qwen3-VL: per-token loss, Hugging Face tower", "",
      "Bridge sets the one and has no layout for the other", Standing::assumed},

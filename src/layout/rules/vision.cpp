@@ -5,6 +5,11 @@
 namespace shardfit::layout {
 namespace {
 
+/// Families whose model class hands the decoder whole rows: a property of the front end's classes.
+bool whole_rows_only(const std::string& family) {
+  return family == "gemma3" || family == "qwen2_5_vl" || family == "glm4v_moe";
+}
+
 constexpr Rule kRules[] = {
     {{"tp_divides_vision_heads", "vision", "tp divides the heads of the vision tower", "tp", "vision num_heads",
       RuleSource::megatron_core,
@@ -25,13 +30,15 @@ constexpr Rule kRules[] = {
      {Axis::vpp},
      Reads{On::vpp},
      [](const Case& c) { return c.job.no_virtual_stages ? at_most(c.layout.vpp, 1) : kPass; }},
-    {{"vision_no_context_parallel", "vision", "Bridge builds Gemma-3 with images without context parallelism", "cp",
-      "most", RuleSource::megatron_bridge,
-      "Megatron-Bridge models/gemma_vl/gemma3_vl_provider.py:provide (its attention bias is of whole sequences)"},
+    {{"vision_no_context_parallel", "vision",
+      "Bridge runs Gemma-3, Qwen2.5-VL and GLM-4.5V with images without context parallelism", "cp", "most",
+      RuleSource::megatron_bridge,
+      "Megatron-Bridge models/gemma_vl/gemma3_vl_provider.py:provide; models/{qwen_vl/modeling_qwen25_vl,glm_vl/"
+      "modeling_glm_45v}.py:forward (rows are not split)"},
      RuleScope::megatron_bridge,
      {Axis::cp},
      Reads{On::cp},
-     [](const Case& c) { return c.job.job->model.family == "gemma3" ? at_most(c.layout.cp, 1) : kPass; }},
+     [](const Case& c) { return whole_rows_only(c.model().family) ? at_most(c.layout.cp, 1) : kPass; }},
     {{"deepstack_first_stage", "vision", "the first stage has a decoder layer for every deepstack feature",
       "layers of the first chunk", "deepstack features", RuleSource::megatron_bridge,
       "Megatron-Bridge models/qwen_vl/modelling_qwen3_vl/model.py"},
