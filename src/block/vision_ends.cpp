@@ -2,13 +2,13 @@
 // Computes: the ends of the vision tower of one micro-batch on a rank: the host's work on pictures before it, patches
 //   to rows, norms outside its layers.
 // Formula: before the tower the host loops over images while the device idles: 1.5 ms an image, 0.75 us a place in a
-//   picture (interpolation of the position table; frames of a clip share theirs), 1.2 ms a sample, 2 ms a
+//   picture (Python lists of Qwen3-VL's interpolation; frames of a clip share theirs), 1.2 ms a sample, 2 ms a
 //   micro-batch. A patch becomes a row by a GEMM; four weighted rows of the position table are added.
 // Source: Megatron-Bridge models/qwen_vl/modelling_qwen3_vl/vision_model.py (fast_pos_embed_interpolate, rot_pos_emb;
 //   2026-03); host figures: estimates that fit the published Qwen3-VL-235B steps (ranges 0.5..3.5, 0.5..1.4, 0.5..2.6
 //   and 1..20 of the same units).
 // Valid when: every rank of a replica has the same images.
-// Ignores: that published modules of other models loop less.
+// Ignores: that other models loop less over images.
 // Checked by: tests/block/vision_test.cpp, tests/laws/param_counts_test.cpp
 #include "block/vision_parts.hpp"
 

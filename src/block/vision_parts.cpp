@@ -6,7 +6,7 @@
 // Source: Megatron-Bridge models/qwen_vl/modelling_qwen3_vl (tower config: no fp8, sequence parallelism
 //   off).
 // Valid when: tp divides heads and widths (rounded up where it does not).
-// Ignores: the all-reduce over tp of a published module's gradients, once a step (1 GB at most).
+// Ignores: host work of published modules that differs from Bridge's own.
 // Checked by: tests/block/vision_test.cpp
 #include "block/vision_parts.hpp"
 

@@ -35,7 +35,7 @@ struct DataParallelCall {
 
 /// Every collective that data parallelism adds on a stage: gradients (reduce-scatter or all-reduce), parameters (gather),
 /// HSDP's second level, FSDP's gathers of every micro-batch, tied and MTP embedding gradients, gradients of weights
-/// replicated over TP, the gradient norm. Calls f(call).
+/// replicated over TP (a published tower's are averaged), the gradient norm. Calls f(call).
 template <class F>
 void for_each_data_parallel_call(const Problem& problem, Evaluation& e, const Layout& layout, const GridSizes& grid,
                                  int stage, F f);
@@ -130,6 +130,13 @@ void for_each_data_parallel_call(const Problem& problem, Evaluation& e, const La
   if (layout.sequence_parallel)
     emit({"gradients of weights that tp repeats", Group::tp, CollectiveKind::all_reduce, {layout.tp, 1},
           double(params.replicated) * gradient, 1, true, true});
+  if (e.work(stage).vision && !tower_build(problem.job.model, problem.job.stack).split_over_tp) {
+    const double tower = double(e.parts.vision_ends().params.dense + e.parts.vision_layers().params.dense +
+                                e.parts.vision_projector().params.dense);
+    const double shards = layout.sharding == Sharding::full ? shapes.dp_cp.size / instances : 1;
+    emit({"gradients of the tower, averaged over tp", Group::tp, CollectiveKind::all_reduce, {layout.tp, 1},
+          tower * gradient / shards, 1, true, true});
+  }
   constexpr double kNormBytes = 8;   // the squared norm, and whether any gradient overflowed
   emit({"gradient norm", Group::world, CollectiveKind::all_reduce, {problem.job.gpus, 1}, kNormBytes, 1, true, true});
 }

@@ -77,6 +77,9 @@ void set_remarks(const Problem& problem, const Layout& layout, Estimate& out) {
   if (problem.sample.tokens > job.training.sequence_length)
     out.warnings.push_back("samples of " + std::to_string(std::llround(problem.sample.tokens)) + " tokens are longer than rows of " +
                            std::to_string(job.training.sequence_length) + ": counted as cut (training.sequence_length)");
+  if (out.sample.executed_sequence > 0 && out.sample.executed_sequence < job.training.sequence_length &&
+      layout.cuda_graph.impl != CudaGraphImpl::none)
+    out.warnings.push_back("CUDA graphs need rows of one length: here they vary from one micro-batch to the next");
   if (out.sample.executed_sequence > 0 && out.sample.executed_sequence < job.training.sequence_length)
     out.warnings.push_back("rows run at " + std::to_string(out.sample.executed_sequence) +
                            " tokens, the longest of those that wait for one another: this stack does not pad them (stack.vision_pads_when_ep)");

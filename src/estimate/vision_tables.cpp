@@ -78,9 +78,12 @@ void Parts::build_vision(const Layout& layout, const block::Shapes& loaded) {
   const bool split = build.split_over_tp && job.stack.vision_dp_when_cp && layout.cp > 1;
   now_->vision_batch = workload::on_busiest_of(usual, split ? layout.cp : 1);
   now_->fullest_vision_batch = workload::on_busiest_of(most, split ? layout.cp : 1);
-  const auto load_of = [split](const workload::VisionBatch& own, const workload::VisionBatch& all) {
+  // Qwen3-VL's towers, published or Bridge's own, interpolate positions in Python lists; others on the device.
+  const bool loops = built_of_megatron_layers(job.model);
+  const auto load_of = [split, loops](const workload::VisionBatch& own, const workload::VisionBatch& all) {
     return block::VisionLoad{.patches = own.patches, .patches_squared = own.patches_squared, .tokens = own.tokens,
-                             .images = own.images, .positions = own.positions, .all_tokens = all.tokens, .split_over_cp = split};
+                             .images = own.images, .positions = loops ? own.positions : 0, .all_tokens = all.tokens,
+                             .split_over_cp = split};
   };
   const block::VisionLoad usual_load = load_of(now_->vision_batch, usual), most_load = load_of(now_->fullest_vision_batch, most);
   now_->tower_input = Bytes(std::llround(most_load.patches) * vision.hidden_size * kBf16Bytes);

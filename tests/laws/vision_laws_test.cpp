@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <doctest/doctest.h>
 
+#include <algorithm>
+
 #include "io/load.hpp"
 #include "shardfit/estimate/estimator.hpp"
 #include "shardfit/spec/tower.hpp"
@@ -145,6 +147,16 @@ TEST_CASE("a tower of the front end's own layers is split and recomputed as the 
   CHECK(sum_of(at(own, all), "encoder", &ModuleRow::rerun_s) > 0);
   CHECK(sum_of(at(published, all), "encoder", &ModuleRow::saved) == sum_of(at(published, none), "encoder", &ModuleRow::saved));
   CHECK(sum_of(at(published, all), "encoder", &ModuleRow::rerun_s) == 0);
+
+  // Its gradients are averaged over tp once a step.
+  const auto averaged = [&](const Job& job, int tp) {
+    const Estimate e = at(job, layout_of(tp));
+    return std::any_of(e.traffic.begin(), e.traffic.end(),
+                       [](const TrafficRow& row) { return row.what == "gradients of the tower, averaged over tp"; });
+  };
+  CHECK(averaged(published, 4));
+  CHECK_FALSE(averaged(published, 1));
+  CHECK_FALSE(averaged(own, 4));
 
   // Megatron-SWIFT checkpoints published modules whatever the decoder does, if they train.
   Job swift = own;

@@ -155,7 +155,7 @@ constexpr Condition kConditions[] = {
     {"graphs", "implementations", "local_graphs_bridge te_graphs_need_te graph_scopes_need_impl",
      "the random number tracker that graphs need is set by the front ends"},
     {"graphs", "scopes",
-     "full_iteration_scopes full_iteration_row_counts graph_moe_once graph_preprocess_router graph_router_and_preprocess graph_experts "
+     "full_iteration_scopes full_iteration_row_counts full_iteration_tower graph_moe_once graph_preprocess_router graph_router_and_preprocess graph_experts "
      "graph_dense_mlp graph_mamba graph_moe_padded graph_preprocess_sync",
      "lengths that vary under the allgather dispatcher are out: rows have one length"},
     {"graphs", "graphs with recompute",

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "layout/rules/rule.hpp"
+#include "shardfit/spec/model_dims.hpp"
 
 namespace shardfit::layout {
 namespace {
@@ -50,6 +51,17 @@ constexpr Rule kRules[] = {
      [](const Case& c) {
        const bool full = c.layout.cuda_graph.impl == CudaGraphImpl::full_iteration;
        return none_of(full && c.job.experts > 0, !c.stack().paged_stash && !drop_and_pad(c));
+     }},
+    {{"full_iteration_tower", "graphs", "a full-iteration graph excludes a vision tower, whose grids the host reads",
+      "captured reads of grids", "allowed", RuleSource::shardfit,
+      "CUDA forbids waiting for the device while a stream is captured; Megatron-Bridge models/qwen_vl/modelling_qwen3_vl/"
+      "{vision_model,rope}.py, transformers qwen2_5_vl, glm4v, gemma3"},
+     RuleScope::megatron,
+     {},
+     Reads{On::cuda_graph},
+     [](const Case& c) {
+       const bool full = c.layout.cuda_graph.impl == CudaGraphImpl::full_iteration;
+       return none_of(full, runs_vision(c.model(), c.training()));
      }},
     {{"graph_scopes_need_impl", "graphs", "graph scopes need a graph implementation", "scopes", "most",
       RuleSource::shardfit, "the scopes would do nothing"},
