@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cassert>
 #include <vector>
 
 #include "topology/cluster.hpp"
@@ -11,6 +12,7 @@ namespace shardfit::topology {
 /// reused.
 template <class Visit>
 void for_each_group(RankPattern pattern, int gpus, Visit visit) {
+  assert(pattern.size > 0 && pattern.stride > 0);
   std::vector<int> members(std::size_t(pattern.size));
   const int run = pattern.run > 0 ? pattern.run : pattern.size, runs = pattern.size / run;
   const int period = runs > 1 ? pattern.jump : run * pattern.stride;

@@ -31,7 +31,7 @@ constexpr Rule kRules[] = {
      [](const Case& c) { return divides(std::int64_t(c.layout.etp) * c.layout.ep * c.layout.pp, c.job.gpus); }},
     {{"pp_order", "grid", "use_tp_pp_dp_mapping with pp above 1: tp * cp equals etp * ep, so that both grids have the same stages",
       "tp * cp", "etp * ep", RuleSource::megatron_core, "Megatron-LM core/parallel_state.py:initialize_model_parallel"},
-     RuleScope::megatron,
+     RuleScope::everywhere,
      {Axis::ep, Axis::etp},
      Reads{On::tp, On::cp, On::ep, On::etp, On::pp},
      [](const Case& c) {
@@ -51,7 +51,7 @@ constexpr Rule kRules[] = {
      }},
     {{"instances_divide_dp", "grid", "optimizer_instances divides dp * cp", "optimizer_instances", "dp * cp",
       RuleSource::megatron_core, "Megatron-LM core/parallel_state.py:initialize_model_parallel"},
-     RuleScope::megatron,
+     RuleScope::everywhere,
      {Axis::optimizer_instances},
      Reads{On::tp, On::cp, On::ep, On::etp, On::micro_batch_size, On::pp, On::optimizer_instances},
      [](const Case& c) {
@@ -59,11 +59,11 @@ constexpr Rule kRules[] = {
      }},
     {{"instances_divide_edp", "grid", "optimizer_instances divides edp", "optimizer_instances", "edp",
       RuleSource::megatron_core, "Megatron-LM core/parallel_state.py:initialize_model_parallel"},
-     RuleScope::megatron,
+     RuleScope::everywhere,
      {Axis::optimizer_instances, Axis::ep},
      Reads{On::tp, On::cp, On::ep, On::etp, On::micro_batch_size, On::pp, On::optimizer_instances},
      [](const Case& c) {
-       return c.grid_sound && c.job.experts > 0 ? divides(c.layout.optimizer_instances, c.grid.edp) : kPass;
+       return c.grid_sound ? divides(c.layout.optimizer_instances, c.grid.edp) : kPass;
      }},
 };
 

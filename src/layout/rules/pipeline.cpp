@@ -36,7 +36,7 @@ Finding first_last_vpp(const Case& c) {
 constexpr Rule kRules[] = {
     {{"vpp_needs_pp", "pipeline", "virtual stages need pp of at least 2", "pp", "least pp", RuleSource::megatron_core,
       "Megatron-LM core/parallel_state.py:initialize_model_parallel; training/arguments.py:validate_args"},
-     RuleScope::megatron,
+     RuleScope::everywhere,
      {Axis::pp, Axis::vpp},
      Reads{On::pp, On::vpp},
      [](const Case& c) { return c.layout.vpp > 1 ? at_least(c.layout.pp, 2) : kPass; }},
@@ -102,7 +102,7 @@ constexpr Rule kRules[] = {
     {{"group_reaches_pp", "pipeline", "the micro-batches of a virtual-stage group are at least pp", "group size", "pp",
       RuleSource::megatron_core,
       "Megatron-LM core/pipeline_parallel/schedules.py:forward_backward_pipelining_with_interleaving"},
-     RuleScope::megatron,
+     RuleScope::everywhere,
      {Axis::microbatch_group_size},
      Reads{On::pp, On::vpp},
      [](const Case& c) { return c.layout.vpp > 1 ? at_least(group_size(c), c.layout.pp) : kPass; }},
@@ -110,7 +110,7 @@ constexpr Rule kRules[] = {
       "the micro-batches of a virtual-stage group are no more than those of a step", "group size", "micro-batches",
       RuleSource::megatron_core,
       "Megatron-LM core/pipeline_parallel/schedules.py:forward_backward_pipelining_with_interleaving"},
-     RuleScope::megatron,
+     RuleScope::everywhere,
      {Axis::microbatch_group_size, Axis::micro_batch_size, Axis::pp},
      Reads{On::tp, On::cp, On::ep, On::etp, On::micro_batch_size, On::pp, On::vpp},
      [](const Case& c) {
@@ -120,7 +120,7 @@ constexpr Rule kRules[] = {
       "micro-batches left over by whole virtual-stage groups are none, or at least pp", "left-over micro-batches", "pp",
       RuleSource::megatron_core,
       "Megatron-LM core/pipeline_parallel/schedules.py:forward_backward_pipelining_with_interleaving"},
-     RuleScope::megatron,
+     RuleScope::everywhere,
      {Axis::microbatch_group_size, Axis::micro_batch_size, Axis::pp},
      Reads{On::tp, On::cp, On::ep, On::etp, On::micro_batch_size, On::pp, On::vpp},
      [](const Case& c) {
