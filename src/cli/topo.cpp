@@ -12,6 +12,7 @@
 #include "io/load.hpp"
 #include "report/topo_view.hpp"
 #include "shardfit/base/names.hpp"
+#include "shardfit/spec/model_dims.hpp"
 
 namespace shardfit::cli {
 namespace {
@@ -19,7 +20,11 @@ namespace {
 struct Flags {
   std::string what;
   int gpus = 0, per_domain = 0, spare_nodes = -1;   ///< as the hardware file says
+  int failed_planes = -1;
   double oversubscription = 0;
+  int units_per_pod = 0;
+  double core_oversubscription = 1;
+  bool planes = false;
   LayoutChoice choice;
   OutputFlags output;
 };
@@ -56,6 +61,7 @@ std::optional<PlacedGroups> groups_of(const Scenario& scenario, const LayoutChoi
                      cure_text(nearest_cure(job, groups.layout, *violation)));
   groups.grid = grid_sizes(groups.layout, gpus, job.training.global_batch_size);
   groups.shapes = group_shapes(groups.layout, groups.grid);
+  groups.has_experts = has_moe(job.model.text);
   return groups;
 }
 
@@ -67,6 +73,15 @@ void change_fabric(const Flags& flags, HardwareSpec& hardware) {
   };
   at_most("--per-domain", flags.per_domain, fabric.nvlink_domain_gpus, "the GPUs of an NVLink domain");
   at_most("--spare-nodes", flags.spare_nodes, fabric.nodes_per_leaf_group - 1, "one node less than a scalable unit has");
+  if (flags.failed_planes > 0)
+    at_most("--failed-planes", flags.failed_planes, int(std::max(std::size_t(1), fabric.nvswitch.links.size())) - 1,
+            "one less than the planes of a domain");
+  if (flags.failed_planes >= 0) fabric.nvswitch.failed = flags.failed_planes;
+  if (flags.units_per_pod > 0) {
+    if (fabric.core.units_per_pod == 0) fabric.core.switches = fabric.spines;
+    fabric.core.units_per_pod = flags.units_per_pod;
+    fabric.core.oversubscription = {flags.core_oversubscription, FigureKind::assumed, "--core-oversubscription"};
+  }
   if (flags.per_domain > 0) fabric.placed_per_domain = flags.per_domain;
   if (flags.spare_nodes >= 0) fabric.spare_nodes_per_leaf_group = flags.spare_nodes;
   if (flags.oversubscription > 0)
@@ -94,7 +109,8 @@ int run_topo(const Flags& flags, Context& context) {
   const topology::Cluster cluster(hardware, gpus);
   if (flags.output.format == "dot") {
     std::ostringstream text;
-    write_dot(cluster.parts(), hardware.name, text);
+    const topology::GraphParts parts = cluster.parts();
+    write_dot(flags.planes ? parts : with_planes_folded(parts), hardware.name, text);
     output.write_text(text.str(), context);
   } else {
     output.write(topo_document(hardware, cluster, groups), context);
@@ -111,6 +127,8 @@ void add_topo(CLI::App& app, Action& action) {
       "shardfit topo gb200-nvl72 --gpus 128\n"
       "shardfit topo scenarios/qwen3-vl-235b-gb200.json --tp 2 --pp 4 --ep 8\n"
       "shardfit topo b200-hgx --gpus 1024 --oversubscription 2 --spare-nodes 1\n"
+      "shardfit topo b200-hgx --gpus 8192 --units-per-pod 16 --core-oversubscription 2\n"
+      "shardfit topo gb200-nvl72 --failed-planes 2\n"
       "shardfit topo b200-hgx --gpus 16 --format dot | dot -Tsvg > cluster.svg"));
   command->add_option("what", flags->what, "Scenario file, hardware file (hardware/NAME.json) or hardware name")
       ->required()
@@ -124,6 +142,13 @@ void add_topo(CLI::App& app, Action& action) {
       ->check(CLI::NonNegativeNumber)->type_name("N");
   command->add_option("--oversubscription", flags->oversubscription, "Downlinks over uplinks of a leaf switch")
       ->check(CLI::PositiveNumber)->type_name("X");
+  command->add_option("--units-per-pod", flags->units_per_pod, "Scalable units whose spines meet the others' in core switches")
+      ->check(CLI::PositiveNumber)->type_name("N");
+  command->add_option("--core-oversubscription", flags->core_oversubscription, "Downlinks over uplinks of a spine switch")
+      ->check(CLI::PositiveNumber)->needs("--units-per-pod")->type_name("X");
+  command->add_option("--failed-planes", flags->failed_planes, "NVSwitch planes of each domain out of service")
+      ->check(CLI::NonNegativeNumber)->type_name("N");
+  command->add_flag("--planes", flags->planes, "Draw every NVSwitch plane (dot)");
   add_output_flags(*command, flags->output, {"dot"});
   add_layout_flags(*command, flags->choice, true);
   command->callback([flags, &action] { action = [flags](Context& context) { return run_topo(*flags, context); }; });

@@ -113,12 +113,36 @@ NodeSpec read_node(const Value& value) {
   return n;
 }
 
+/// {"links": [9, 9], "failed": 0, "kind": ..., "source": ...}
+NvswitchPlanes read_planes(const Value& value) {
+  Object o(value);
+  NvswitchPlanes p;
+  for (const Value& links : o.at("links").as_list()) p.links.push_back(links.as_int(1));
+  if (p.links.empty()) o.at("links").refuse("the NVLinks of a GPU to each plane, as in [9, 9]");
+  if (const auto failed = o.find("failed")) p.failed = failed->as_int(0, int(p.links.size()) - 1);
+  p.kind = o.at("kind").as_enum<FigureKind>();
+  p.source = o.at("source").as_text();
+  o.done();
+  return p;
+}
+
+CoreTier read_core(const Value& value) {
+  Object o(value);
+  CoreTier c;
+  c.units_per_pod = o.at("units_per_pod").as_int(1);
+  c.switches = o.at("switches").as_int(1);
+  c.oversubscription = read_positive(o.at("oversubscription"));
+  o.done();
+  return c;
+}
+
 FabricSpec read_fabric(const Value& value) {
   Object o(value);
   FabricSpec f;
   f.nvlink_domain_gpus = o.at("nvlink_domain_gpus").as_int(1);
   f.placed_per_domain = o.at("placed_per_domain").as_int(1, f.nvlink_domain_gpus);
   f.nvlink_gb_per_s = read_positive(o.at("nvlink_gb_per_s"));
+  if (const auto v = o.find("nvswitch_planes")) f.nvswitch = read_planes(*v);
   f.nvlink_latency_us = read_figure(o.at("nvlink_latency_us"));
   f.nic_gb_per_s = read_positive(o.at("nic_gb_per_s"));
   f.nic_alltoall_gb_per_s = read_positive(o.at("nic_alltoall_gb_per_s"));
@@ -130,6 +154,7 @@ FabricSpec read_fabric(const Value& value) {
   if (const auto v = o.find("spare_nodes_per_leaf_group"))
     f.spare_nodes_per_leaf_group = v->as_int(0, f.nodes_per_leaf_group - 1);
   f.oversubscription = read_positive(o.at("oversubscription"));
+  if (const auto v = o.find("core")) f.core = read_core(*v);
   f.sharp = o.get("sharp", false);
   o.ignore("source");
   o.done();

@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <cassert>
+#include <numeric>
 
 namespace shardfit {
 
@@ -74,17 +75,24 @@ GroupShapes group_shapes(const Layout& layout, const GridSizes& grid) {
   return shapes;
 }
 
+// Slices that end inside a run, without dividing it, have no constant stride: some hold pieces of three runs, others of two.
+// Their shape is then the widest one, each piece in a run of its own, so that no slice spans more than it says.
 GroupShape inner_instance(GroupShape shape, int instances) {
   const int size = shape.size / instances;
-  if (shape.run == 0 || size <= shape.run) return {size, shape.stride};
-  return {size, shape.stride, shape.run, shape.jump};
+  if (shape.run == 0 || shape.run % size == 0) return {size, shape.stride};
+  const int piece = std::gcd(size, shape.run);
+  return {size, shape.stride, piece, shape.jump};
 }
 
 GroupShape across_instances(GroupShape shape, int instances) {
   const int size = shape.size / instances;
   if (shape.run == 0) return {instances, shape.stride * size};
-  if (size >= shape.run) return {instances, shape.jump * (size / shape.run)};
-  return {instances, shape.stride * size, shape.run / size, shape.jump};
+  if (size % shape.run == 0) return {instances, shape.jump * (size / shape.run)};
+  if (shape.run % size == 0) return {instances, shape.stride * size, shape.run / size, shape.jump};
+  const int piece = std::gcd(size, shape.run), runs = shape.size / shape.run;
+  int in_a_run = 1;   // as few as let the others lie in different runs
+  while (instances % in_a_run != 0 || instances / in_a_run > runs) ++in_a_run;
+  return {instances, shape.stride * piece, in_a_run, shape.jump};
 }
 
 std::vector<int> group_members(GroupShape shape, int rank) {

@@ -26,7 +26,9 @@ const char* shape_of(topology::VertexKind kind) {
 }
 
 void write_vertex(const Vertex& vertex, const char* indent, std::ostream& out) {
-  out << indent << vertex_name(vertex) << " [shape=" << shape_of(vertex.kind) << "];\n";
+  out << indent << vertex_name(vertex) << " [shape=" << shape_of(vertex.kind);
+  if (vertex.planes > 1) out << fmt::format(", label=\"{}, {} planes\"", vertex_name(vertex), vertex.planes);
+  out << "];\n";
 }
 
 }  // namespace

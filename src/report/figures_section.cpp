@@ -28,12 +28,15 @@ Section figures_section(const HardwareSpec& hardware) {
   add("host memory of a node", "GiB", hardware.node.host_memory_gib);
   const FabricSpec& fabric = hardware.fabric;
   add("NVLink", "GB/s", fabric.nvlink_gb_per_s);
+  if (!fabric.nvswitch.links.empty())
+    add("NVSwitch planes of a domain", "", {double(fabric.nvswitch.links.size()), fabric.nvswitch.kind, fabric.nvswitch.source});
   add("NVLink latency", "us", fabric.nvlink_latency_us);
   add("NIC", "GB/s", fabric.nic_gb_per_s);
   add("NIC, all-to-all", "GB/s", fabric.nic_alltoall_gb_per_s);
   if (fabric.nic_dispatch_gb_per_s.value > 0) add("NIC, expert tokens", "GB/s", fabric.nic_dispatch_gb_per_s);
   add("NIC latency", "us", fabric.nic_latency_us);
   add("oversubscription", "", fabric.oversubscription);
+  if (fabric.core.units_per_pod > 0) add("oversubscription of the core", "", fabric.core.oversubscription);
   add("CUDA context", "GiB", hardware.context_gib);
   add("NCCL a communicator", "GiB", hardware.nccl_gib_per_communicator);
   add("NVLS buffers", "GiB", hardware.nvls_gib);

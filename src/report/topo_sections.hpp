@@ -10,11 +10,11 @@ namespace shardfit::report {
 ///   GPU0   X     NV18  LEAF  PXN
 Section matrix_section(const HardwareSpec& hardware, const topology::Cluster& cluster);
 
-/// Where each process group of rank 0 lies: a line a domain, a mark a GPU, nodes apart.
-///   tp   0   ##......|........
+/// Where each process group of rank 0 lies: a mark a GPU, nodes and domains apart.
+///   ep   0-1   ####|####|....|....  ####|####|....|....
 Section placement_section(const topology::Cluster& cluster, const PlacedGroups& groups);
 
-/// The shapes of a layout's groups by name, those of more than one member.
-std::vector<std::pair<std::string, GroupShape>> named_shapes(const GroupShapes& shapes);
+/// The shapes of a layout's groups by name, those of more than one member; the expert grid's where it is a grid of its own.
+std::vector<std::pair<std::string, GroupShape>> named_shapes(const PlacedGroups& groups);
 
 }  // namespace shardfit::report

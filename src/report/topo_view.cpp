@@ -2,6 +2,7 @@
 #include "report/topo_view.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <map>
@@ -23,6 +24,16 @@ Cell gb_per_s_cell(BytesPerSecond rate) { return rate.value > 0 ? Cell(rate.valu
 
 Column rate_column(const char* key, const char* title) { return {key, title, ColumnKind::number, 1}; }
 
+/// "4, NVLinks of a GPU to each: 5 4 4 5"; links that are alike are told once.
+Cell planes_text(const NvswitchPlanes& planes) {
+  if (planes.links.empty()) return text_cell("not known: one switch stands for all");
+  std::string text = fmt::format("{}", planes.links.size());
+  if (planes.failed > 0) text += fmt::format(" less {} failed", planes.failed);
+  const bool alike = std::count(planes.links.begin(), planes.links.end(), planes.links[0]) == std::ptrdiff_t(planes.links.size());
+  if (alike) return text_cell(fmt::format("{}, {} NVLink{} of a GPU to each", text, planes.links[0], planes.links[0] == 1 ? "" : "s"));
+  return text_cell(fmt::format("{}, NVLinks of a GPU to each: {}", text, fmt::join(planes.links, " ")));
+}
+
 Section sizes_section(const HardwareSpec& hardware, const Cluster& cluster, const GraphParts& parts) {
   const int last = cluster.gpus() - 1;
   Facts facts{{{"hardware", "hardware"}, text_cell(hardware.name), {}},
@@ -34,9 +45,11 @@ Section sizes_section(const HardwareSpec& hardware, const Cluster& cluster, cons
   const auto add = [&](const char* key, const char* title, topology::VertexKind kind) {
     facts.push_back({{key, title, ColumnKind::count}, count_cell(counts[kind]), {}});
   };
+  facts.push_back({{"nvswitch_planes", "NVSwitch planes a domain"}, planes_text(hardware.fabric.nvswitch), {}});
   add("nics", "NICs", topology::VertexKind::nic);
   add("leaf_switches", "leaf switches", topology::VertexKind::leaf);
   add("spine_switches", "spine switches", topology::VertexKind::spine);
+  if (counts[topology::VertexKind::core] > 0) add("core_switches", "core switches", topology::VertexKind::core);
   const int domains = cluster.domain_of(last) + 1;
   facts.push_back({{"gpus_without_rank", "GPUs of these domains without a rank", ColumnKind::count},
                    count_cell(domains * hardware.fabric.nvlink_domain_gpus - cluster.gpus()), {}});
@@ -103,6 +116,16 @@ std::string members_text(GroupShape shape, int rank) {
   return text;
 }
 
+/// The narrowest link that the group needs, when all groups of its kind send.
+const char* bottleneck(const topology::GroupLinks& links) {
+  if (links.domains <= 1) return "NVLink";
+  switch (links.bound_by) {
+    case topology::SharedLink::leaf_uplink: return "leaf uplink";
+    case topology::SharedLink::core_uplink: return "core uplink";
+    default: return "NIC";
+  }
+}
+
 Row group_row(const Cluster& cluster, const char* name, GroupShape shape) {
   const topology::GroupLinks links = cluster.links({shape.size, shape.stride, shape.run, shape.jump});
   const auto latency = [](Seconds s) { return s.value > 0 ? Cell(s) : Cell(); };
@@ -114,8 +137,10 @@ Row group_row(const Cluster& cluster, const char* name, GroupShape shape) {
                count_cell(links.domains),
                count_cell(links.nodes),
                gb_per_s_cell(links.nvlink),
-               gb_per_s_cell(links.network),
-               gb_per_s_cell(links.network_alltoall),
+               links.domains > 1 ? gb_per_s_cell(links.network) : Cell(),
+               links.domains > 1 ? gb_per_s_cell(links.network_alltoall) : Cell(),
+               text_cell(bottleneck(links)),
+               count_cell(links.network_hops),
                latency(links.domains > 1 ? links.network_latency : links.nvlink_latency),
                text_cell(members_text(shape, 0))};
   return row;
@@ -132,12 +157,14 @@ Section groups_section(const Cluster& cluster, const PlacedGroups& groups) {
                    rate_column("nvlink_gb_per_s", "NVLink GB/s"),
                    rate_column("network_gb_per_s", "network GB/s"),
                    rate_column("network_alltoall_gb_per_s", "all-to-all GB/s"),
+                   {"bound_by", "bound by"},
+                   {"network_switches", "switches", ColumnKind::count},
                    {"latency", "latency", ColumnKind::seconds},
                    {"members_of_rank_0", "group of rank 0"}};
-  for (const auto& [name, shape] : report::named_shapes(groups.shapes))
+  for (const auto& [name, shape] : report::named_shapes(groups))
     table.rows.push_back(group_row(cluster, name.c_str(), shape));
   Section section{"groups", "Process groups of " + layout_id(groups.layout), std::move(table), {}};
-  section.notes.push_back("GB/s: per rank and direction, of the worst group while all groups of its kind send");
+  section.notes.push_back("GB/s: per rank and direction, of the worst group while all groups of its kind send; bound by: the narrowest link that it needs");
   return section;
 }
 

@@ -22,7 +22,7 @@ struct LinkMatrix {
   std::vector<std::vector<PairClass>> pairs;    ///< [row][column] of `ranks`
 };
 
-/// The cluster as a graph: GPUs, NVSwitch domains, NICs, leaf and spine switches, host links; built from `hardware` for
+/// The cluster as a graph: GPUs, NVSwitch planes, NICs, leaf, spine and core switches, host links; built from `hardware` for
 /// `gpus` ranks, which fill nodes and domains in order (`placed_per_domain` GPUs of each domain).
 class Cluster {
  public:

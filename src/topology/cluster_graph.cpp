@@ -2,6 +2,7 @@
 #include "topology/cluster_graph.hpp"
 
 #include <algorithm>
+#include <numeric>
 #include <utility>
 
 namespace shardfit::topology {
@@ -16,6 +17,18 @@ constexpr double kHostLatencyUs = 0.58;
 /// Keeps routes between GPUs off the host links, s.
 constexpr double kProhibitive = 1;
 
+/// GB/s of a GPU to each plane in service.
+std::vector<double> rates_of_planes(const FabricSpec& fabric) {
+  const double whole = fabric.nvlink_gb_per_s.value;
+  std::vector<int> links = fabric.nvswitch.links;
+  if (links.empty()) return {whole};
+  const int all = std::accumulate(links.begin(), links.end(), 0);
+  for (int failed = 0; failed < fabric.nvswitch.failed; ++failed) links.erase(std::max_element(links.begin(), links.end()));
+  std::vector<double> rates;
+  for (const int n : links) rates.push_back(whole * n / all);
+  return rates;
+}
+
 class Builder {
  public:
   Builder(const HardwareSpec& hardware, const Placement& placement) : hardware_(hardware), p_(placement) {}
@@ -24,10 +37,13 @@ class Builder {
     add_vertices();
     for (int rank = 0; rank < p_.gpus; ++rank) add_gpu_links(rank);
     for (int leaf = 0; leaf < p_.leaves(); ++leaf) add_uplinks(leaf);
+    for (int spine = 0; spine < spines(); ++spine) add_core_uplinks(spine);
     return std::move(result_);
   }
 
  private:
+  int planes() const { return int(plane_rates_.size()); }
+  int spines() const { return hardware_.fabric.spines * p_.pods(); }
   int at(VertexKind kind, int index) const { return result_.first[kind] + index; }
 
   void add(const Vertex& v) {
@@ -38,7 +54,8 @@ class Builder {
   void add_vertices() {
     for (int r = 0; r < p_.gpus; ++r)
       add({VertexKind::gpu, r, p_.domain_of(r), p_.node_of(r), p_.rail_of(r), p_.unit_of(r)});
-    for (int d = 0; d < p_.domains(); ++d) add({.kind = VertexKind::nvswitch, .index = d, .domain = d});
+    for (int s = 0; s < p_.domains() * planes(); ++s)
+      add({.kind = VertexKind::nvswitch, .index = s, .domain = s / planes()});
     for (int n = 0; n < p_.nodes(); ++n)
       add({.kind = VertexKind::cpu, .index = n, .domain = n / p_.nodes_per_domain, .node = n,
            .unit = n / p_.nodes_per_unit});
@@ -46,7 +63,10 @@ class Builder {
       add({VertexKind::nic, r, p_.domain_of(r), p_.node_of(r), p_.rail_of(r), p_.unit_of(r)});
     for (int l = 0; l < p_.leaves(); ++l)
       add({.kind = VertexKind::leaf, .index = l, .rail = l % p_.gpus_per_node, .unit = l / p_.gpus_per_node});
-    for (int s = 0; s < hardware_.fabric.spines; ++s) add({.kind = VertexKind::spine, .index = s});
+    for (int s = 0; s < spines(); ++s)
+      add({.kind = VertexKind::spine, .index = s, .pod = s / hardware_.fabric.spines});
+    if (p_.pods() > 1)
+      for (int c = 0; c < hardware_.fabric.core.switches; ++c) add({.kind = VertexKind::core, .index = c});
   }
 
   void connect(int from, int to, LinkKind kind, double gb_per_s_each_way, double latency_us) {
@@ -60,8 +80,9 @@ class Builder {
   void add_gpu_links(int rank) {
     const FabricSpec& f = hardware_.fabric;
     const int gpu = at(VertexKind::gpu, rank), nic = at(VertexKind::nic, rank);
-    connect(gpu, at(VertexKind::nvswitch, p_.domain_of(rank)), LinkKind::nvlink, f.nvlink_gb_per_s.value,
-            f.nvlink_latency_us.value / 2);
+    for (int plane = 0; plane < planes(); ++plane)
+      connect(gpu, at(VertexKind::nvswitch, p_.domain_of(rank) * planes() + plane), LinkKind::nvlink,
+              plane_rates_[std::size_t(plane)], f.nvlink_latency_us.value / 2);
     connect(gpu, at(VertexKind::cpu, p_.node_of(rank)), LinkKind::host, hardware_.node.host_link_gb_per_s.value,
             kHostLatencyUs);
     connect(gpu, nic, LinkKind::pcie, f.nic_gb_per_s.value, 0);
@@ -69,15 +90,31 @@ class Builder {
             std::max(0.0, f.nic_latency_us.value / 2 - kUplinkLatencyUs));
   }
 
-  void add_uplinks(int leaf) {
+  /// Of a leaf to one spine, GB/s.
+  double uplink_rate() const {
     const FabricSpec& f = hardware_.fabric;
-    const double up = p_.leaf_nodes * f.nic_gb_per_s.value / f.oversubscription.value / f.spines;
-    for (int s = 0; s < f.spines; ++s)
-      connect(at(VertexKind::leaf, leaf), at(VertexKind::spine, s), LinkKind::uplink, up, kUplinkLatencyUs);
+    return p_.leaf_nodes * f.nic_gb_per_s.value / f.oversubscription.value / f.spines;
+  }
+
+  void add_uplinks(int leaf) {
+    const int spines = hardware_.fabric.spines, pod = p_.pod_of_unit(leaf / p_.gpus_per_node);
+    for (int s = 0; s < spines; ++s)
+      connect(at(VertexKind::leaf, leaf), at(VertexKind::spine, pod * spines + s), LinkKind::uplink, uplink_rate(),
+              kUplinkLatencyUs);
+  }
+
+  void add_core_uplinks(int spine) {
+    if (p_.pods() == 1) return;
+    const CoreTier& core = hardware_.fabric.core;
+    const double down = p_.units_per_pod * p_.gpus_per_node * uplink_rate();
+    for (int c = 0; c < core.switches; ++c)
+      connect(at(VertexKind::spine, spine), at(VertexKind::core, c), LinkKind::core_uplink,
+              down / core.oversubscription.value / core.switches, kUplinkLatencyUs);
   }
 
   const HardwareSpec& hardware_;
   const Placement& p_;
+  const std::vector<double> plane_rates_ = rates_of_planes(hardware_.fabric);
   ClusterGraph result_;
 };
 

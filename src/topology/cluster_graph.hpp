@@ -27,9 +27,10 @@ struct ClusterGraph {
   EnumArray<VertexKind, int> first{};
 };
 
-/// GPUs, one NVSwitch vertex a domain, one CPU vertex a node, one NIC a GPU, one leaf a rail and scalable unit, spines
-/// that every leaf reaches. Uplinks of a leaf together carry its downlinks over the oversubscription.
-/// Ignores: a third switch tier, several leaf switches behind one rail, links of spare GPUs.
+/// GPUs, an NVSwitch vertex for every plane in service of a domain, one CPU vertex a node, one NIC a GPU, one leaf a rail
+/// and scalable unit, spines that every leaf of the pod reaches, core switches that every spine reaches. Uplinks of a leaf
+/// together carry its downlinks over the oversubscription, those of a spine likewise.
+/// Ignores: several leaf switches behind one rail, links of spare GPUs.
 ClusterGraph build_graph(const HardwareSpec& hardware, const Placement& placement);
 
 }  // namespace shardfit::topology

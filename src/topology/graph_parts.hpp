@@ -8,13 +8,12 @@
 
 namespace shardfit::topology {
 
-/// What a vertex of the cluster graph stands for. One `nvswitch` vertex is all switch planes of a domain together:
-/// every GPU has the same number of links to every plane, so that the planes never differ in load.
-enum class VertexKind { gpu, nvswitch, cpu, nic, leaf, spine, count };
+/// What a vertex of the cluster graph stands for. `nvswitch`: one switch chip, a plane of its domain.
+enum class VertexKind { gpu, nvswitch, cpu, nic, leaf, spine, core, count };
 
-/// What an edge stands for. `host`: GPU to host memory (C2C or PCIe); `pcie`: GPU to its NIC; `rail`: NIC to leaf;
-/// `uplink`: leaf to spine.
-enum class LinkKind { nvlink, host, pcie, rail, uplink, count };
+/// What an edge stands for. `nvlink`: all links of a GPU to one plane; `host`: GPU to host memory (C2C or PCIe); `pcie`:
+/// GPU to its NIC; `rail`: NIC to leaf; `uplink`: leaf to spine; `core_uplink`: spine to core switch.
+enum class LinkKind { nvlink, host, pcie, rail, uplink, core_uplink, count };
 
 /// A vertex as a plain value. `index` counts vertices of its kind (for a GPU: its rank). -1 where a field has no
 /// meaning.
@@ -25,6 +24,8 @@ struct Vertex {
   int node = -1;      ///< OS node
   int rail = -1;      ///< position of the GPU in its node: which leaf its NIC plugs into
   int unit = -1;      ///< scalable unit: nodes whose NICs of one rail share a leaf
+  int pod = -1;       ///< of a spine: the units that it joins
+  int planes = 1;     ///< NVSwitch planes that the vertex stands for
 };
 
 /// An edge as a plain value; bandwidth and latency of one direction.
@@ -41,13 +42,16 @@ struct GraphParts {
   std::vector<Edge> edges;
 };
 
+/// The graph with one NVSwitch a domain that stands for all planes, links to them added up: what a reader can take in.
+GraphParts with_planes_folded(const GraphParts& parts);
+
 }  // namespace shardfit::topology
 
 namespace shardfit {
 template <>
 inline constexpr std::array<std::string_view, kCount<topology::VertexKind>> kNames<topology::VertexKind> = {
-    "gpu", "nvswitch", "cpu", "nic", "leaf", "spine"};
+    "gpu", "nvswitch", "cpu", "nic", "leaf", "spine", "core"};
 template <>
 inline constexpr std::array<std::string_view, kCount<topology::LinkKind>> kNames<topology::LinkKind> = {
-    "nvlink", "host", "pcie", "rail", "uplink"};
+    "nvlink", "host", "pcie", "rail", "uplink", "core uplink"};
 }  // namespace shardfit

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Computes:   what a process group sees of the cluster: where its members lie, rates and latencies between them.
-// Formula:    the worst group is the one over most domains (equal sizes: fewest neighbours). Rates: NVLink's own, since
-//             NVSwitch does not block; the NIC's times the share left by all groups of the kind (sharing.cpp).
+// Formula:    the worst group is the one over most domains (equal sizes: fewest neighbours). Rates: NVLink's sum over
+//             the planes, which do not block (each has as many links as its GPUs); the NIC's times the share left by all groups of the kind (sharing.cpp).
 //             Latency and switches: of the longest route from the group's first member to any other.
 // Source:     routes by Dijkstra on the graph (routes.cpp); links from the hardware file.
 // Valid when: ranks fill nodes and domains in order.
@@ -47,12 +47,19 @@ const Route& longest_route(const std::vector<int>& members, const Placement& p, 
   return *longest;
 }
 
+/// Of two GPUs of a domain on the graph; a cluster without such a pair keeps the figure of the file.
+BytesPerSecond nvlink_rate(const FabricSpec& fabric, const RouteTable& routes) {
+  for (const PairClass pair : {PairClass::same_node, PairClass::same_domain})
+    if (routes[pair].exists) return routes[pair].bandwidth;
+  return gb_per_s(fabric.nvlink_gb_per_s.value);
+}
+
 }  // namespace
 
 GroupLinks group_links(RankPattern pattern, const FabricSpec& fabric, const Placement& p, const RouteTable& routes) {
   GroupLinks out;
   out.size = pattern.size;
-  out.nvlink = gb_per_s(fabric.nvlink_gb_per_s.value);
+  out.nvlink = nvlink_rate(fabric, routes);
   out.nvlink_latency = microseconds(fabric.nvlink_latency_us.value);
   out.network = gb_per_s(fabric.nic_gb_per_s.value);
   out.network_alltoall = gb_per_s(fabric.nic_alltoall_gb_per_s.value);
@@ -75,12 +82,12 @@ GroupLinks group_links(RankPattern pattern, const FabricSpec& fabric, const Plac
   out.members_per_domain = worst.members_per_domain;
   if (worst.domains == 1) return out;
 
-  const NetworkShares shares = network_shares(pattern, fabric.oversubscription.value, p, routes);
+  const NetworkShares shares = network_shares(pattern, fabric, p, routes);
   out.network = out.network * shares.ring.rate;
   out.network_alltoall = out.network_alltoall * shares.all_to_all.rate;
   out.network_dispatch = out.network_dispatch * shares.all_to_all.rate;
-  out.uplink_bound = shares.ring.by_uplink;
-  out.uplink_bound_alltoall = shares.all_to_all.by_uplink;
+  out.bound_by = shares.ring.by;
+  out.bound_by_alltoall = shares.all_to_all.by;
   out.network_latency = longest;
   return out;
 }

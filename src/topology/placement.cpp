@@ -14,6 +14,11 @@ void require_positive(const HardwareSpec& hardware, const char* pointer, int val
   throw InputError(hardware.source_file, pointer, std::to_string(value), "a number of at least 1");
 }
 
+void require_above_zero(const HardwareSpec& hardware, const char* pointer, const Figure& figure) {
+  if (figure.value > 0) return;
+  throw InputError(hardware.source_file, pointer, std::to_string(figure.value), "a number above 0");
+}
+
 int gpus_used_per_domain(const FabricSpec& fabric, int gpus) {
   const int placed = std::min(fabric.placed_per_domain, fabric.nvlink_domain_gpus);
   const bool needs_the_spare_ones = gpus > placed && gpus <= fabric.nvlink_domain_gpus;
@@ -28,7 +33,8 @@ PairClass Placement::pair_class(int a, int b) const {
   if (domain_of(a) == domain_of(b)) return PairClass::same_domain;
   const bool same_rail = rail_of(a) == rail_of(b);
   if (unit_of(a) == unit_of(b)) return same_rail ? PairClass::same_unit : PairClass::same_unit_other_rail;
-  return same_rail ? PairClass::other_unit : PairClass::other_unit_other_rail;
+  if (pod_of(a) == pod_of(b)) return same_rail ? PairClass::other_unit : PairClass::other_unit_other_rail;
+  return same_rail ? PairClass::other_pod : PairClass::other_pod_other_rail;
 }
 
 Placement place(const HardwareSpec& hardware, int gpus) {
@@ -40,9 +46,15 @@ Placement place(const HardwareSpec& hardware, int gpus) {
   require_positive(hardware, "/fabric/leaf_ports_down", fabric.leaf_ports_down);
   require_positive(hardware, "/fabric/spines", fabric.spines);
   require_positive(hardware, "/fabric/nodes_per_leaf_group", fabric.nodes_per_leaf_group);
-  if (!(fabric.oversubscription.value > 0))
-    throw InputError(hardware.source_file, "/fabric/oversubscription", std::to_string(fabric.oversubscription.value),
-                     "a number above 0");
+  require_above_zero(hardware, "/fabric/oversubscription", fabric.oversubscription);
+  if (fabric.core.units_per_pod > 0) {
+    require_positive(hardware, "/fabric/core/switches", fabric.core.switches);
+    require_above_zero(hardware, "/fabric/core/oversubscription", fabric.core.oversubscription);
+  }
+  const int planes = std::max(1, int(fabric.nvswitch.links.size()));
+  if (fabric.nvswitch.failed >= planes)
+    throw InputError(hardware.source_file, "/fabric/nvswitch_planes/failed", std::to_string(fabric.nvswitch.failed),
+                     "fewer than the planes there are, " + std::to_string(planes));
 
   Placement p;
   p.gpus = gpus;
@@ -52,6 +64,7 @@ Placement place(const HardwareSpec& hardware, int gpus) {
   p.leaf_nodes = std::min(fabric.nodes_per_leaf_group, fabric.leaf_ports_down);
   p.nodes_per_unit = std::max(1, p.leaf_nodes - fabric.spare_nodes_per_leaf_group);
   if (p.nodes_per_unit >= p.nodes_per_domain) p.nodes_per_unit -= p.nodes_per_unit % p.nodes_per_domain;
+  p.units_per_pod = fabric.core.units_per_pod;
   return p;
 }
 

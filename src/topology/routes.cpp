@@ -21,22 +21,39 @@ Predecessors shortest_paths_from(const BoostGraph& graph, int source) {
   return before;
 }
 
+void narrow(Route& route, BytesPerSecond bandwidth) {
+  route.bandwidth = route.bandwidth.value > 0 ? std::min(route.bandwidth, bandwidth) : bandwidth;
+}
+
 // A flow spreads over all spines, so that no single uplink is its narrowest; what uplinks carry together is counted
-// where groups share them.
+// where groups share them. It spreads over all NVSwitch planes too (over_planes).
 void pass(const Link& link, Route& route) {
   route.latency += link.latency;
   if (link.kind == LinkKind::nvlink) ++route.nvlink_hops;
-  if (link.kind == LinkKind::uplink) return;
-  route.bandwidth = route.bandwidth.value > 0 ? std::min(route.bandwidth, link.bandwidth) : link.bandwidth;
+  if (link.kind == LinkKind::pcie || link.kind == LinkKind::rail) narrow(route, link.bandwidth);
+}
+
+/// What two GPUs of a domain can exchange: the sum over the planes that both hang on.
+BytesPerSecond over_planes(const BoostGraph& graph, BoostGraph::vertex_descriptor a, BoostGraph::vertex_descriptor b) {
+  double sum = 0;
+  for (const auto to_plane : boost::make_iterator_range(boost::out_edges(a, graph))) {
+    if (graph[to_plane].kind != LinkKind::nvlink) continue;
+    const auto [from_plane, joined] = boost::edge(boost::target(to_plane, graph), b, graph);
+    if (joined) sum += std::min(graph[to_plane].bandwidth, graph[from_plane].bandwidth).value;
+  }
+  return BytesPerSecond(sum);
 }
 
 Route walk_back(const BoostGraph& graph, const Predecessors& before, int from, int to) {
   Route route;
   route.exists = true;
-  for (auto v = BoostGraph::vertex_descriptor(to); v != BoostGraph::vertex_descriptor(from); v = before[v]) {
+  auto after = BoostGraph::vertex_descriptor(to);
+  for (auto v = after; v != BoostGraph::vertex_descriptor(from); after = v, v = before[v]) {
     const VertexKind kind = graph[v].kind;
-    route.network_switches += kind == VertexKind::leaf || kind == VertexKind::spine;
+    route.network_switches += kind == VertexKind::leaf || kind == VertexKind::spine || kind == VertexKind::core;
     route.over_spine = route.over_spine || kind == VertexKind::spine;
+    route.over_core = route.over_core || kind == VertexKind::core;
+    if (kind == VertexKind::nvswitch) narrow(route, over_planes(graph, before[v], after));
     pass(graph[boost::edge(before[v], v, graph).first], route);
   }
   return route;
@@ -69,7 +86,8 @@ RouteTable find_routes(const ClusterGraph& cluster, const Placement& placement) 
   // leaves.
   for (const auto& [other_rail, same_rail] :
        {std::pair{PairClass::same_unit_other_rail, PairClass::same_unit},
-        std::pair{PairClass::other_unit_other_rail, PairClass::other_unit}})
+        std::pair{PairClass::other_unit_other_rail, PairClass::other_unit},
+        std::pair{PairClass::other_pod_other_rail, PairClass::other_pod}})
     if (table[other_rail].exists) table[other_rail] = joined(table[PairClass::same_node], table[same_rail]);
   return table;
 }

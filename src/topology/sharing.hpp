@@ -12,12 +12,12 @@ namespace shardfit::topology {
 GroupLinks group_links(RankPattern pattern, const FabricSpec& fabric, const Placement& placement,
                        const RouteTable& routes);
 
-/// Part of the NIC rate that each flow keeps, (0, 1], and whether the leaves' uplinks leave less than the NICs do.
-struct NetworkShare { double rate = 1; bool by_uplink = false; };
+/// Part of the NIC rate that each flow keeps, (0, 1], and which uplinks leave less than the NICs do.
+struct NetworkShare { double rate = 1; SharedLink by = SharedLink::none; };
 struct NetworkShares { NetworkShare ring, all_to_all; };
 
 /// Loads of all groups of `pattern` together. Exposed for tests.
-NetworkShares network_shares(RankPattern pattern, double oversubscription, const Placement& placement,
+NetworkShares network_shares(RankPattern pattern, const FabricSpec& fabric, const Placement& placement,
                              const RouteTable& routes);
 
 }  // namespace shardfit::topology

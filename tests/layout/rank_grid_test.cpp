@@ -162,3 +162,22 @@ TEST_CASE("instances smaller than a run of cp are joined across stages' ranks to
   CHECK(group_members(inner_instance(all, 8), 20) == std::vector{20, 22});
   CHECK(group_members(across_instances(all, 8), 20) == std::vector{0, 4, 16, 20, 32, 36, 48, 52});
 }
+
+TEST_CASE("instances that end inside a run of cp: no slice spans more runs than its shape") {
+  // cp 4, pp 2 between cp and dp 3: runs of 4 ranks, 8 apart. Halves are 0-3 8 9 and 10 11 16-19.
+  const GroupShape group{12, 1, 4, 8};
+  CHECK(inner_instance(group, 2) == GroupShape{6, 1, 2, 8});       // three runs, where the slices have two
+  CHECK(across_instances(group, 2) == GroupShape{2, 2, 1, 8});     // 0 and 10: two runs
+  // cp 6, dp 4, three slices of 8; cp 4, dp 6, eight slices of 3.
+  for (const auto& [shape, instances] : {std::pair{GroupShape{24, 1, 6, 12}, 3}, std::pair{GroupShape{24, 1, 4, 8}, 8}}) {
+    const int runs = shape.size / shape.run;
+    for (const GroupShape& part : {inner_instance(shape, instances), across_instances(shape, instances)}) {
+      CAPTURE(part.size);
+      const int run = part.run > 0 ? part.run : part.size;
+      CHECK(part.size % run == 0);
+      CHECK(part.size / run <= runs);
+    }
+    CHECK(inner_instance(shape, instances).size * instances == shape.size);
+    CHECK(across_instances(shape, instances).size == instances);
+  }
+}

@@ -55,10 +55,11 @@ TEST_CASE("a shift that changes rail keeps one flow a NIC") {
 
 TEST_CASE("what binds is named: the NIC, or uplinks that groups share") {
   const auto links = [](double oversubscription) { return Cluster(small_units(oversubscription), 128).links({4, 32}); };
-  CHECK_FALSE(links(1).uplink_bound);
-  CHECK(links(2).uplink_bound);
-  CHECK_FALSE(Cluster(small_units(8), 128).links({4, 8}).uplink_bound);   // inside a unit
-  CHECK(Cluster(small_units(2), 128).links({128, 1}).uplink_bound_alltoall);
+  using topology::SharedLink;
+  CHECK(links(1).bound_by == SharedLink::none);
+  CHECK(links(2).bound_by == SharedLink::leaf_uplink);
+  CHECK(Cluster(small_units(8), 128).links({4, 8}).bound_by == SharedLink::none);   // inside a unit
+  CHECK(Cluster(small_units(2), 128).links({128, 1}).bound_by_alltoall == SharedLink::leaf_uplink);
 }
 
 TEST_CASE("spare nodes hold no rank, and leave their uplinks to the others") {

@@ -70,10 +70,26 @@ struct NodeSpec {
   Figure host_speed{1, FigureKind::assumed, "the hosts that the shared coefficients were fitted on"};   ///< of Python and launches
 };
 
+/// The NVSwitch chips of an NVLink domain. Each is a plane: every GPU has links to it, and a message is spread over all.
+struct NvswitchPlanes {
+  std::vector<int> links;                  ///< of a GPU to each plane; empty: not known, one switch stands for all
+  int failed = 0;                          ///< planes out of service, the widest ones; the others carry what is left
+  FigureKind kind = FigureKind::assumed;
+  std::string source;
+};
+
+/// A third switch tier: scalable units in pods, whose spines meet in core switches. Without one (no units a pod) the
+/// spines join all units.
+struct CoreTier {
+  int units_per_pod = 0, switches = 0;
+  Figure oversubscription{1, FigureKind::assumed, "no third tier"};   ///< downlinks over uplinks of a spine
+};
+
 struct FabricSpec {
   int nvlink_domain_gpus = 8;              ///< GPUs that share NVSwitches
   int placed_per_domain = 8;               ///< GPUs of a domain that a job usually gets (64 of 72)
-  Figure nvlink_gb_per_s;                  ///< per GPU and direction
+  Figure nvlink_gb_per_s;                  ///< per GPU and direction, over all planes
+  NvswitchPlanes nvswitch;
   Figure nvlink_latency_us;
   Figure nic_gb_per_s;                     ///< per GPU and direction
   Figure nic_alltoall_gb_per_s;            ///< what all-to-all gets of a NIC
@@ -83,7 +99,8 @@ struct FabricSpec {
   int nodes_per_leaf_group = 32;           ///< nodes whose rails meet in one leaf a rail (a scalable unit)
   int spare_nodes_per_leaf_group = 0;      ///< of these, kept for repairs: they hold no rank
   Figure oversubscription;                 ///< uplink: 1 = none
-  bool sharp = false;
+  CoreTier core;
+  bool sharp = false;                      ///< switches that reduce (StackProfile::use_sharp asks for it)
 };
 
 struct PriceSpec { Figure usd_per_gpu_hour; Figure all_in_power_w; };
