@@ -28,14 +28,18 @@ double network_rate(const block::Traffic& t, const GroupLinks& links) {
   return (is_pairwise(t) ? links.network_alltoall : links.network).value;
 }
 
-double time_once(const block::Traffic& t, const GroupLinks& links, const Network& network) {
-  return moves_expert_tokens(t) ? dispatch_time(t, links, network) : collective_time(t.kind, t.bytes, links, network);
+Bound across(topology::SharedLink shared) {
+  switch (shared) {
+    case topology::SharedLink::leaf_uplink: return Bound::leaf_uplink;
+    case topology::SharedLink::core_uplink: return Bound::core_uplink;
+    default: return Bound::nic;
+  }
 }
 
 }  // namespace
 
 Bound bound_of(const block::Traffic& traffic, const GroupLinks& links, const Network& network) noexcept {
-  const double time = time_once(traffic, links, network);
+  const double time = call_time(traffic, links, network);
   if (time <= 0) return Bound::nothing;
   const SentBytes sent = sent_bytes(traffic, links, network);
   const double nvlink = sent.nvlink / links.nvlink.value;
@@ -44,7 +48,7 @@ Bound bound_of(const block::Traffic& traffic, const GroupLinks& links, const Net
   if (std::max({nvlink, nic, sms}) < time / 2) return Bound::latency;
   if (sms >= nvlink && sms >= nic) return Bound::sms;
   if (nic <= nvlink) return Bound::nvlink;
-  return (is_pairwise(traffic) ? links.uplink_bound_alltoall : links.uplink_bound) ? Bound::uplink : Bound::nic;
+  return across(is_pairwise(traffic) ? links.bound_by_alltoall : links.bound_by);
 }
 
 }  // namespace shardfit::comm

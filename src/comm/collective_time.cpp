@@ -57,6 +57,7 @@ double collective_time(CollectiveKind kind, double bytes, const GroupLinks& link
   a.network_alltoall = links.network_alltoall.value * kUs;
   a.network_latency = in_us(links.network_latency);
   a.generation = network.generation;
+  a.sharp = network.sharp;
   return kUs * across_domains_us(kind, bytes, a);
 }
 

@@ -15,7 +15,7 @@ struct CopyCost {
 /// Fitted costs of the network's library for a dispatch or a combine.
 const CopyCost& copy_cost(const Network& network, bool dispatch) noexcept;
 
-/// Share of NVLink that HybridEP's and DeepEP's kernels reach alone, by the ranks of the group; and of a NIC's all-to-all
+/// Fitted (errors in expert_library.cpp): share of NVLink that HybridEP's and DeepEP's kernels reach alone, by the ranks of the group; and of a NIC's all-to-all
 /// rate. A step reaches the smaller shares of Coefficient::dispatch_nvlink and dispatch_network, which hold ranks waiting for
 /// one another too.
 double kernel_nvlink_share(int ranks) noexcept;

@@ -44,6 +44,10 @@ constexpr EnumArray<GpuGeneration, CollectiveFit> kFit{{{
      .pairwise = {10.4, 0.287, 0.801, 0.983, 2.90}},
 }}};
 
+// The promise: at most six fitted numbers an algorithm and kind of link.
+static_assert(sizeof(RingFit) == 6 * sizeof(double) && sizeof(NvlsFit) == 3 * sizeof(double) &&
+              sizeof(PairwiseFit) == 5 * sizeof(double));
+
 }  // namespace
 
 const NcclBelief& nccl_belief(GpuGeneration generation) { return kBelief[generation]; }

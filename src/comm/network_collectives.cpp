@@ -4,6 +4,7 @@
 //             x = max(w/(rate*NVLink), w/(m*0.97*NIC)).
 //             all-reduce:  base + 2 min(m-1, 7) hop + 2(R-1) net + x + (ramp + 0.114 n) sqrt(x), or a tree with LL:
 //                          base + 2((m-1) hop_ll + log2(R) 5 us) + w/LL cap, whichever is less
+//                          with SHARP, NVLS numbers: base + 18 us + x + ramp sqrt(x): no step and no ramp grows with ranks
 //             gather, scatter: base + hypot((n-R) hop + (R-1) net, x) + (ramp + 0.114 n) sqrt(x), or a ring with LL, or,
 //                          with one member a domain, PAT: base + log2(R) net/3.5 + 2.8 us R + w/(0.75*0.97*NIC)
 //             all-to-all:  base + peer*(n-1) + net + y + ramp sqrt(y),
@@ -12,10 +13,11 @@
 //             net = 11.2 us of proxy + the route's latency.
 // Source:     constants in nccl_constants.hpp; NCCL's latencies for the network steps.
 // Fit error:  time of all-reduce against 25 published figures on 1 to 20 racks and 2 to 4 HGX nodes: median 5 %,
-//             largest 18 % (1440 GPUs, 16 GiB). Not met within 20 %: one iteration over 256 H100 (all-reduce
-//             25 % too slow, all-gather 24 % too quick), 512 MiB over 64 H100 with SHARP (24 % too slow).
+//             largest 18 % (1440 GPUs, 16 GiB); SHARP, not fitted: 2 % (512 MiB, 8 GiB over 64 H100). Not met within 20 %:
+//             one iteration over 256 H100 (all-reduce 25 % too slow, all-gather 24 % too quick; docs/residuals.md).
 // Valid when: every member drives its own NIC.
-// Ignores:    SHARP in the switches, collnet, other traffic on the NIC.
+// Ignores:    CollNet without NVLS, SHARP for gather and scatter, NVLS trees (they would make 16 MiB over 32 B200 35 % too
+//             quick), other traffic on the NIC.
 // Checked by: tests/comm/network_points_test.cpp, tests/comm/collective_laws_test.cpp.
 #include "comm/network_collectives.hpp"
 
@@ -51,6 +53,17 @@ double pat_us(double wire, const AcrossDomains& a) {
          wire / (kPatRate * kNicShare * a.network);
 }
 
+/// NCCL's latency of NVLS with the network's switches. Source: NCCL 2.30.7 src/graph/tuning.cc. Kind: datasheet. A rank's NIC
+/// would carry half of what a ring sends, but the measured rate (387 of 400 GB/s at 8 GiB) is the ring's, so the same bytes
+/// stand for it.
+constexpr double kNvlsNetworkHop = 18;
+
+double sharp_all_reduce_us(double wire, const AcrossDomains& a) {
+  const NvlsFit& nvls = collective_fit(a.generation).nvls;
+  const double stream = stream_us(wire, nvls.rate, a);
+  return nvls.base + kNvlsNetworkHop + stream + nvls.ramp * std::sqrt(stream);
+}
+
 double ramp_us(double ramp, double stream, const AcrossDomains& a) {
   return (ramp + kRampPerRank * a.ranks) * std::sqrt(stream);
 }
@@ -62,6 +75,7 @@ double all_reduce_us(double bytes, const AcrossDomains& a) {
   const NvlsFit& nvls = collective_fit(a.generation).nvls;
   const bool in_switch = reduces_in_switch(a);
   const double wire = 2 * bytes * (a.ranks - 1) / a.ranks;
+  if (a.sharp && in_switch) return sharp_all_reduce_us(wire, a);
   const double stream = stream_us(wire, in_switch ? nvls.rate : ring.rate, a);
   const double inside = 2 * std::min(a.members - 1, kStepsBeforeNetwork) * ring.hop_simple;
   const double latency = ring.base + inside + 2 * (a.domains - 1) * network_step(a);

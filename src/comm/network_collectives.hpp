@@ -12,6 +12,7 @@ struct AcrossDomains {
   double nvlink = 0, network = 0, network_alltoall = 0;
   double network_latency = 0;
   GpuGeneration generation = GpuGeneration::hopper;
+  bool sharp = false;                        ///< switches of the network reduce
 };
 
 double all_reduce_us(double bytes, const AcrossDomains& a);

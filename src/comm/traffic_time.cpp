@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Computes:   time of all traffic of one operation's pass, by what it may hide behind.
-// Formula:    calls * collective_time (expert tokens: dispatch_time), added to the slot of its group.
+// Formula:    calls * call_time, added to the slot of its group.
 // Source:     slots as the step-time model composes them: expert groups are hidden by expert overlap only, TP
 //             behind GEMMs, the CP ring behind attention.
 // Checked by: tests/comm/traffic_time_test.cpp.
@@ -41,14 +41,15 @@ Network make_network(const Job& job, const Layout& layout) {
   return n;
 }
 
+double call_time(const block::Traffic& t, const GroupLinks& links, const Network& network) noexcept {
+  const bool expert_tokens = t.kind == CollectiveKind::dispatch || t.kind == CollectiveKind::combine;
+  return expert_tokens ? dispatch_time(t, links, network) : collective_time(t.kind, t.bytes, links, network);
+}
+
 TrafficTime time_of(const block::Work& work, const LayoutLinks& links, const Network& network) noexcept {
   TrafficTime time;
   for (const block::Traffic& t : work.traffic) {
-    const bool expert_tokens = t.kind == CollectiveKind::dispatch || t.kind == CollectiveKind::combine;
-    const GroupLinks& group = links[t.group];
-    const double once = expert_tokens ? dispatch_time(t, group, network)
-                                      : collective_time(t.kind, t.bytes, group, network);
-    slot_of(t, time) += t.calls * once;
+    slot_of(t, time) += t.calls * call_time(t, links[t.group], network);
   }
   return time;
 }

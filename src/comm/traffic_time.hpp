@@ -19,6 +19,7 @@ struct Network {
   Dispatcher dispatcher = Dispatcher::alltoall;
   int dispatcher_sms = 0;
   int deepep_version = 1;
+  bool sharp = false;              ///< all-reduces across domains in the InfiniBand switches
 };
 /// `sms`: of the expert library; 0: its default.
 Network make_network(const TimeCoefficients& time, const HardwareSpec& hardware, Dispatcher dispatcher, int sms);
@@ -34,13 +35,16 @@ double collective_time(block::CollectiveKind kind, double bytes, const GroupLink
 /// Dispatch or combine of expert tokens, s: what one rank's NVLink and NIC carry, by library.
 double dispatch_time(const block::Traffic& traffic, const GroupLinks& links, const Network& network) noexcept;
 
+/// Of either kind: expert tokens by dispatch_time, all else by collective_time.
+double call_time(const block::Traffic& traffic, const GroupLinks& links, const Network& network) noexcept;
+
 /// What one rank sends for a call, bytes (inside the domain, and across domains).
 struct SentBytes { double nvlink = 0, network = 0; };
 SentBytes sent_bytes(const block::Traffic& traffic, const GroupLinks& links, const Network& network) noexcept;
 
-/// What most of a call's time goes to: bytes on NVLink, on the NIC, on the uplinks of a leaf that groups share, the copying
-/// SMs of an expert library; latency where none of them explains half of it.
-enum class Bound { nothing, latency, nvlink, nic, uplink, sms, count };
+/// What most of a call's time goes to: bytes on NVLink, on the NIC, on the uplinks of a leaf or of a pod that groups share,
+/// the copying SMs of an expert library; latency where none of them explains half of it.
+enum class Bound { nothing, latency, nvlink, nic, leaf_uplink, core_uplink, sms, count };
 Bound bound_of(const block::Traffic& traffic, const GroupLinks& links, const Network& network) noexcept;
 
 /// Traffic of one operation's pass, s, by what it may hide behind.
@@ -58,5 +62,5 @@ TrafficTime time_of(const block::Work& work, const LayoutLinks& links, const Net
 namespace shardfit {
 template <>
 inline constexpr std::array<std::string_view, kCount<comm::Bound>> kNames<comm::Bound> = {
-    "nothing", "latency", "NVLink", "NIC", "leaf uplink", "SMs"};
+    "nothing", "latency", "NVLink", "NIC", "leaf uplink", "core uplink", "SMs"};
 }  // namespace shardfit

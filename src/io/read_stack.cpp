@@ -68,6 +68,7 @@ StackProfile read_switches(Object& o, StackProfile p) {
   p.expert_rank_capacity_factor = o.get("expert_rank_capacity_factor", p.expert_rank_capacity_factor, 0.0);
   p.fused_grouped_mlp = o.get("fused_grouped_mlp", p.fused_grouped_mlp);
   p.nccl_user_buffers = o.get("nccl_user_buffers", p.nccl_user_buffers);
+  p.use_sharp = o.get("use_sharp", p.use_sharp);
   p.vision_pads_when_ep = o.get("vision_pads_when_ep", p.vision_pads_when_ep);
   p.vision_dp_when_cp = o.get("vision_dp_when_cp", p.vision_dp_when_cp);
   read_gradient_sync(o, p);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Computes:   predictions for tables of nccl-tests: system, op, gpus, bytes, and time_us or busbw_gbps.
 // Formula:    comm::collective_time on the links that `gpus` consecutive ranks of the cluster see; `gpus_per_domain`, if
-//             given, says how many of an NVLink domain they use. time = factor * bytes / busbw, factor 2(n-1)/n for
+//             given, says how many of an NVLink domain they use, `sharp` whether the network's switches reduced. time = factor * bytes / busbw, factor 2(n-1)/n for
 //             all-reduce, (n-1)/n for gather, scatter and all-to-all, 1 for broadcast and send.
 // Source:     nccl-tests doc/PERFORMANCE.md.
 // Checked by: tests/validation/points_test.cpp.
@@ -62,6 +62,7 @@ void score_collective(const PointRow& row, const PointContext& context, PointSco
   const topology::GroupLinks links = links_of(row, *hardware, gpus);
   comm::Network network;
   network.generation = hardware->gpu.generation;
+  network.sharp = row.maybe_number("sharp").value_or(0) > 0;
   PointScore s;
   const bool across = links.domains > 1, large = bytes >= kLarge;
   s.family = across ? "collectives across NVLink domains"

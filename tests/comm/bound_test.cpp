@@ -25,6 +25,15 @@ TEST_CASE("large messages are bound by the link they cross, small ones by latenc
   CHECK(comm::bound_of(call(CollectiveKind::all_gather, 1e9), one_domain(1, 900), network) == Bound::nothing);
 }
 
+TEST_CASE("uplinks that groups share bind in place of the NIC, by the pattern") {
+  const comm::Network network = network_of(GpuGeneration::blackwell);
+  topology::GroupLinks links = across(4, 8, 900, 25);
+  links.bound_by = topology::SharedLink::leaf_uplink;
+  links.bound_by_alltoall = topology::SharedLink::core_uplink;
+  CHECK(comm::bound_of(call(CollectiveKind::all_gather, 1e9), links, network) == Bound::leaf_uplink);
+  CHECK(comm::bound_of(call(CollectiveKind::all_to_all, 1e9), links, network) == Bound::core_uplink);
+}
+
 TEST_CASE("DeepEP in one node of B200 is bound by its SMs, HybridEP by NVLink, either by the NIC over many nodes") {
   block::Traffic t = call(CollectiveKind::dispatch, 0);
   t.tokens = 4096;

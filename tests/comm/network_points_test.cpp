@@ -54,3 +54,28 @@ TEST_CASE("all-to-all over nodes is one NIC's rate times N/(N-1)") {
   CHECK(bus_of(CollectiveKind::all_to_all, {2, 8, 100, kLarge, 0}) == doctest::Approx(181).epsilon(0.05));   // B300
   CHECK(bus_of(CollectiveKind::all_to_all, {1, 64, 100, kLarge, 0}) == doctest::Approx(667).epsilon(0.1));   // GB300
 }
+
+TEST_CASE("SHARP: neither steps nor ramp grow with the ranks; the published points are met") {
+  // CoreWeave nccl-tests PR 43, 64 H100 with SHARP: GB/s at 0.5 and 8 GiB. Nothing is fitted to them.
+  comm::Network network = network_of(GpuGeneration::hopper);
+  network.sharp = true;
+  const auto bus = [&](double gib) {
+    const double bytes = gib * kGiB, n = 64;
+    return 2 * (n - 1) / n * bytes / comm::collective_time(CollectiveKind::all_reduce, bytes, across(8, 8, 450, 50), network) / 1e9;
+  };
+  CHECK(bus(0.5) == doctest::Approx(356).epsilon(0.05));
+  CHECK(bus(8) == doctest::Approx(387).epsilon(0.05));
+  const comm::Network without = network_of(GpuGeneration::hopper);
+  double before = 0;
+  for (const int domains : {2, 8, 64}) {
+    const auto links = across(domains, 8, 450, 50);
+    const double with = comm::collective_time(CollectiveKind::all_reduce, 1e8, links, network);
+    CHECK(with < comm::collective_time(CollectiveKind::all_reduce, 1e8, links, without));
+    if (before > 0) CHECK(with == doctest::Approx(before).epsilon(0.07));   // 2(n-1)/n alone
+    before = with;
+    CHECK(comm::collective_time(CollectiveKind::all_gather, 1e8, links, network) ==
+          comm::collective_time(CollectiveKind::all_gather, 1e8, links, without));
+  }
+  CHECK(comm::collective_time(CollectiveKind::all_reduce, 1e8, one_domain(8, 450), network) ==
+        comm::collective_time(CollectiveKind::all_reduce, 1e8, one_domain(8, 450), without));
+}

@@ -53,6 +53,7 @@ struct StackProfile {
   double expert_rank_capacity_factor = 0;  ///< 0: none
   bool fused_grouped_mlp = false;
   bool nccl_user_buffers = false;
+  bool use_sharp = false;                  ///< data-parallel all-reduces in the InfiniBand switches (--use-sharp)
   bool vision_pads_when_ep = true;         ///< rows padded to full length for EP > 1 too (since 2026-04-13)
   bool vision_dp_when_cp = false;          ///< images split over CP ranks
   bool gradient_sync_every_microbatch = true;  ///< FSDP2 without no_sync
