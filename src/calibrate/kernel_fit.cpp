@@ -12,6 +12,7 @@
 #include <cmath>
 
 #include "compute/work_time.hpp"
+#include "validation/points.hpp"
 
 namespace shardfit::calibrate {
 namespace {
@@ -25,9 +26,6 @@ constexpr std::size_t kPointsFitted = 600;
 constexpr double kCastBytes = 3;
 /// Reached by those casts: the intercepts of the tables over n (2.4 to 2.7 on Hopper, 5 to 6.5 on Blackwell). Fitted
 constexpr double cast_tb_per_s(GpuGeneration g) { return g == GpuGeneration::blackwell ? 6.0 : 2.6; }
-
-/// "gb200-nvl72" has the GPU that tables call "gb200", "h100-hgx" their "h100-sxm".
-std::string first_word(const std::string& name) { return name.substr(0, name.find('-')); }
 
 compute::Device burst_device(const HardwareSpec& h) {
   Job job;
@@ -126,7 +124,7 @@ template <class F>
 Points chosen(const std::vector<KernelPoint>& all, const HardwareSpec& h, F wanted) {
   Points points;
   for (const KernelPoint& p : all)
-    if (first_word(p.system) == first_word(h.name) && wanted(p)) points.push_back(&p);
+    if (validation::gpu_of(p.system) == validation::gpu_of(h.name) && wanted(p)) points.push_back(&p);
   return points.size() < kFewestPoints ? Points{} : points;
 }
 
@@ -152,7 +150,7 @@ std::vector<KernelFit> fit_kernels(const KernelPoints& all, const std::vector<Ha
     for (const block::Pass pass : {block::Pass::forward, block::Pass::dgrad, block::Pass::wgrad}) {
       Points points;
       for (const KernelPoint& p : all.grouped)
-        if (first_word(p.system) == first_word(h.name) && p.kernel.pass == pass) points.push_back(&p);
+        if (validation::gpu_of(p.system) == validation::gpu_of(h.name) && p.kernel.pass == pass) points.push_back(&p);
       if (points.empty()) continue;
       constexpr EnumArray<block::Pass, const char*> kPasses{{{"forward", "dgrad", "wgrad"}}};
       KernelFit result{"grouped_gemm", h.name, kPasses[pass]};

@@ -2,94 +2,51 @@
 #include "calibrate/kernel_points.hpp"
 
 #include <algorithm>
-#include <charconv>
-#include <fstream>
-#include <functional>
-#include <map>
+#include <filesystem>
 
 #include "shardfit/base/error.hpp"
 
 namespace shardfit::calibrate {
 namespace {
 
+using validation::PointTable;
+using Line = validation::PointRow;
+
 constexpr double kSmallest = 256;    ///< of m, n and k: below it launches rule
 constexpr double kShortestSequence = 1024;
 constexpr double kMicro = 1e-6;
 
-std::vector<std::string> cells_of(const std::string& line) {
-  std::vector<std::string> cells(1);
-  for (const char c : line) {
-    if (c == ',') cells.emplace_back();
-    else if (c != '\r') cells.back() += c;
-  }
-  return cells;
+/// The lines of a table that has `columns`. Throws InputError naming the first one that is missing.
+std::vector<Line> lines_of(const PointTable& table, std::initializer_list<const char*> columns) {
+  for (const char* column : columns)
+    if (!table.has(column))
+      throw InputError(table.file, "line 1", "no column \"" + std::string(column) + "\"", "a table of measured kernels");
+  std::vector<Line> lines;
+  for (const PointTable::Line& line : table.lines) lines.emplace_back(table, line);
+  return lines;
 }
 
-/// One line of a table, by column name.
-class Line {
- public:
-  Line(const std::string& file, const std::map<std::string, std::size_t>& columns, const std::vector<std::string>& cells,
-       std::size_t number)
-      : file_(file), columns_(columns), cells_(cells), number_(number) {}
-
-  const std::string& text(const std::string& column) const {
-    const auto at = columns_.find(column);
-    if (at == columns_.end()) throw InputError(file_, "line 1", "no column \"" + column + "\"", "a table of measured kernels");
-    static const std::string kNothing;
-    return at->second < cells_.size() ? cells_[at->second] : kNothing;
-  }
-  double number(const std::string& column) const {
-    const std::string& cell = text(column);
-    double value = 0;
-    const auto end = cell.data() + cell.size();
-    if (std::from_chars(cell.data(), end, value).ptr != end || cell.empty())
-      throw InputError(file_, "line " + std::to_string(number_), "\"" + cell + "\" under " + column, "a number");
-    return value;
-  }
-
- private:
-  const std::string& file_;
-  const std::map<std::string, std::size_t>& columns_;
-  const std::vector<std::string>& cells_;
-  std::size_t number_;
-};
-
-/// Calls f(line) for every line; whether the table is there.
-bool each_line(const std::string& file, const std::function<void(const Line&)>& f) {
-  std::ifstream in(file);
-  if (!in) return false;
-  std::string text;
-  std::map<std::string, std::size_t> columns;
-  for (std::size_t number = 1; std::getline(in, text); ++number) {
-    const std::vector<std::string> cells = cells_of(text);
-    if (number == 1)
-      for (std::size_t i = 0; i < cells.size(); ++i) columns[cells[i]] = i;
-    else f(Line(file, columns, cells, number));
-  }
-  return true;
-}
-
-bool read_gemm(const std::string& file, std::vector<KernelPoint>& points) {
-  return each_line(file, [&points](const Line& line) {
+void read_gemm(const PointTable& table, std::vector<KernelPoint>& points) {
+  for (const Line& line : lines_of(table, {"system", "dtype", "best", "m", "n", "k", "kernel_us", "time_us", "cast_in_time"})) {
     const auto math = parse_name<Math>(line.text("dtype"));
-    if (!math || line.text("best") != "1") return;
+    if (!math || line.text("best") != "1") continue;
     KernelPoint p{.system = line.text("system")};
     p.kernel.kind = block::KernelKind::gemm;
     p.kernel.math = *math;
     p.kernel.m = line.number("m"), p.kernel.n = line.number("n"), p.kernel.k = line.number("k");
-    if (std::min({p.kernel.m, p.kernel.n, p.kernel.k}) < kSmallest) return;
+    if (std::min({p.kernel.m, p.kernel.n, p.kernel.k}) < kSmallest) continue;
     const bool apart = !line.text("kernel_us").empty();   // per-tensor fp8: the table takes the cast off
-    if (!apart && *math == Math::fp8) return;
+    if (!apart && *math == Math::fp8) continue;
     p.seconds = line.number(apart ? "kernel_us" : "time_us") * kMicro;
     if (!apart && line.text("cast_in_time") != "none") p.cast_elements = p.kernel.m * p.kernel.k;
     points.push_back(std::move(p));
-  });
+  }
 }
 
-bool read_grouped(const std::string& file, std::vector<KernelPoint>& points) {
-  return each_line(file, [&points](const Line& line) {
+void read_grouped(const PointTable& table, std::vector<KernelPoint>& points) {
+  for (const Line& line : lines_of(table, {"system", "dtype", "groups", "m_per_group", "n", "k", "pass", "time_us"})) {
     const auto math = parse_name<Math>(line.text("dtype"));
-    if (!math) return;
+    if (!math) continue;
     KernelPoint p{.system = line.text("system")};
     p.kernel.kind = block::KernelKind::grouped_gemm;
     p.kernel.math = *math;
@@ -104,7 +61,7 @@ bool read_grouped(const std::string& file, std::vector<KernelPoint>& points) {
     if (p.kernel.pass == block::Pass::wgrad) p.kernel.out_bytes = p.kernel.accumulate_bytes = kFp32;
     p.seconds = line.number("time_us") * kMicro;
     points.push_back(std::move(p));
-  });
+  }
 }
 
 KernelPoint attention_point(const Line& line, double qk, double v, int head_dim) {
@@ -119,34 +76,34 @@ KernelPoint attention_point(const Line& line, double qk, double v, int head_dim)
   return p;
 }
 
-bool read_attention(const std::string& file, std::vector<KernelPoint>& points) {
-  return each_line(file, [&points](const Line& line) {
-    if (line.text("dtype") != "bf16" || line.text("causal") != "1" || line.text("window") != "0") return;
+void read_attention(const PointTable& table, std::vector<KernelPoint>& points) {
+  for (const Line& line : lines_of(table, {"system", "dtype", "causal", "window", "head_dim", "seq", "heads", "batch", "time_us"})) {
+    if (line.text("dtype") != "bf16" || line.text("causal") != "1" || line.text("window") != "0") continue;
     const double d = line.number("head_dim");
-    if (line.number("seq") < kShortestSequence) return;
+    if (line.number("seq") < kShortestSequence) continue;
     points.push_back(attention_point(line, d, d, int(d)));
-  });
+  }
 }
 
-bool read_mla(const std::string& file, std::vector<KernelPoint>& points) {
-  return each_line(file, [&points](const Line& line) {
-    if (line.text("kv_cache_dtype") != "bf16" || line.text("causal") != "1" || line.text("run") != "burst") return;
-    if (line.number("seq") < kShortestSequence) return;
+void read_mla(const PointTable& table, std::vector<KernelPoint>& points) {
+  for (const Line& line : lines_of(table, {"system", "kv_cache_dtype", "causal", "run", "seq", "heads", "batch", "qk_head_dim", "v_head_dim", "time_us"})) {
+    if (line.text("kv_cache_dtype") != "bf16" || line.text("causal") != "1" || line.text("run") != "burst") continue;
+    if (line.number("seq") < kShortestSequence) continue;
     points.push_back(attention_point(line, line.number("qk_head_dim"), line.number("v_head_dim"), 0));
-  });
+  }
 }
 
 }  // namespace
 
-KernelPoints load_kernel_points(const std::string& folder) {
+KernelPoints kernel_points(const std::vector<PointTable>& tables) {
   KernelPoints points;
-  bool any = read_gemm(folder + "/gemm.csv", points.gemm);
-  any |= read_grouped(folder + "/grouped_gemm_train.csv", points.grouped);
-  any |= read_attention(folder + "/attention_prefill.csv", points.attention);
-  any |= read_mla(folder + "/mla_prefill.csv", points.attention);
-  if (!any)
-    throw InputError("", "--kernels", folder, "a folder with tables of measured kernels",
-                     "gemm.csv, grouped_gemm_train.csv, attention_prefill.csv or mla_prefill.csv");
+  for (const PointTable& table : tables) {
+    const std::string name = std::filesystem::path(table.file).stem().string();
+    if (name == "gemm") read_gemm(table, points.gemm);
+    if (name == "grouped_gemm_train") read_grouped(table, points.grouped);
+    if (name == "attention_prefill") read_attention(table, points.attention);
+    if (name == "mla_prefill") read_mla(table, points.attention);
+  }
   return points;
 }
 

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "block/op.hpp"
+#include "validation/point_table.hpp"
 
 namespace shardfit::calibrate {
 
@@ -21,10 +22,9 @@ struct KernelPoints {
   std::vector<KernelPoint> gemm, grouped, attention;
 };
 
-/// Reads gemm.csv (the fastest backend of a shape), grouped_gemm_train.csv, attention_prefill.csv and
-/// mla_prefill.csv (bf16, causal, no window, sequences of 1024 and more) of a folder. Columns are found by
-/// name; a table that is not there is skipped. Shapes below 256 in any dimension are left out.
-/// Throws InputError for a folder without any of them, a missing column or a cell that is no number.
-KernelPoints load_kernel_points(const std::string& folder);
+/// The points of tables that are called gemm (the fastest backend of a shape), grouped_gemm_train, attention_prefill and
+/// mla_prefill (bf16, causal, no window, sequences of 1024 and more). Shapes below 256 in any dimension are left out.
+/// Throws InputError for a missing column or a cell that is no number.
+KernelPoints kernel_points(const std::vector<validation::PointTable>& tables);
 
 }  // namespace shardfit::calibrate

@@ -138,15 +138,9 @@ void leave_out(const Key& key, Fitter& fitter, const std::vector<TimedRun>& runs
 }  // namespace
 
 ErrorStats error_stats(const std::vector<double>& errors) {
-  ErrorStats s{.rows = int(errors.size())};
-  if (errors.empty()) return s;
-  std::vector<double> sorted = errors, magnitudes;
-  for (double e : errors) magnitudes.push_back(std::abs(e));
-  s.median = validation::quantile(magnitudes, 0.5);
-  s.p90 = validation::quantile(magnitudes, 0.9);
-  s.max = magnitudes.back();
-  s.bias = validation::quantile(sorted, 0.5);
-  return s;
+  if (errors.empty()) return {};
+  const validation::QuantitySummary s = validation::summarize_errors("", errors);
+  return {s.rows, s.median_abs_error, s.p90_abs_error, s.max_abs_error, s.bias};
 }
 
 bool is_held_out(const std::string& id) {

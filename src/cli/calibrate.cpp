@@ -95,7 +95,7 @@ int run_kernels(const Flags& flags, Context& context) {
   if (!flags.files.empty() || flags.shared || !flags.save.empty())
     throw InputError("", "--kernels", "runs or another fit beside it", "--kernels FOLDER alone");
   Output output(flags.output);
-  const calibrate::KernelPoints points = calibrate::load_kernel_points(flags.kernels);
+  const calibrate::KernelPoints points = calibrate::kernel_points(io::load_kernel_tables(flags.kernels));
   std::vector<HardwareSpec> systems;
   for (const std::string& name : io::list_hardware()) systems.push_back(io::load_hardware(name));
   output.write(kernels_document(calibrate::fit_kernels(points, systems)), context);

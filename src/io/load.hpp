@@ -60,6 +60,10 @@ std::vector<validation::MeasuredEffect> load_effects(const std::string& path);
 /// cells than the heading.
 validation::PointTable load_points(const std::string& path);
 
+/// Those of gemm.csv, grouped_gemm_train.csv, attention_prefill.csv and mla_prefill.csv that a folder has. Throws InputError
+/// for a folder without any of them.
+std::vector<validation::PointTable> load_kernel_tables(const std::string& folder);
+
 /// The clusters and coefficients that points are predicted with.
 validation::PointContext load_point_context();
 

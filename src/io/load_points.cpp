@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <filesystem>
 #include <fstream>
 
 #include "io/load.hpp"
@@ -41,6 +42,16 @@ PointTable load_points(const std::string& path) {
   }
   if (table.lines.empty()) throw InputError(path, "", "no points", "a heading and at least one line");
   return table;
+}
+
+std::vector<PointTable> load_kernel_tables(const std::string& folder) {
+  std::vector<PointTable> tables;
+  for (const char* name : {"gemm.csv", "grouped_gemm_train.csv", "attention_prefill.csv", "mla_prefill.csv"})
+    if (const std::string path = folder + "/" + name; std::filesystem::exists(path)) tables.push_back(load_points(path));
+  if (tables.empty())
+    throw InputError("", "--kernels", folder, "a folder with tables of measured kernels",
+                     "gemm.csv, grouped_gemm_train.csv, attention_prefill.csv or mla_prefill.csv");
+  return tables;
 }
 
 validation::PointContext load_point_context() {

@@ -15,12 +15,6 @@ const std::map<std::string, std::string>& synonyms() {
   return all;
 }
 
-std::string gpu_of(const std::string& system) {
-  const std::string gpu = system.substr(0, system.find('-'));
-  const auto other = synonyms().find(gpu);
-  return other == synonyms().end() ? gpu : other->second;
-}
-
 std::string columns_text(const PointKind& kind) {
   std::string text;
   for (const std::string& column : kind.columns) text += (text.empty() ? "" : ",") + column;
@@ -33,6 +27,12 @@ double share_within(const std::vector<double>& errors, double limit) {
 }
 
 }  // namespace
+
+std::string gpu_of(const std::string& system) {
+  const std::string gpu = system.substr(0, system.find('-'));
+  const auto other = synonyms().find(gpu);
+  return other == synonyms().end() ? gpu : other->second;
+}
 
 const HardwareSpec* PointContext::system(const std::string& name) const {
   const std::string start = gpu_of(name) + "-";

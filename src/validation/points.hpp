@@ -36,6 +36,9 @@ struct PointScores {
   std::map<std::string, int> left_out;
 };
 
+/// "h100" of "h100-sxm", "h100-hgx" and "sm90": the GPU that a table or a hardware file means.
+std::string gpu_of(const std::string& system);
+
 /// A kind of table, told by its columns. A new kind is one entry of `point_kinds` and a function.
 struct PointKind {
   const char* name;

@@ -36,11 +36,13 @@ std::string gemm_table(double rate) {
   return text;
 }
 
+KernelPoints points_of(const std::string& folder) { return kernel_points(io::load_kernel_tables(folder)); }
+
 }  // namespace
 
 TEST_CASE("a refit finds the rate that points were made with; the shipped curve is reported as it is") {
   const HardwareSpec h100 = io::load_hardware("h100-hgx");
-  const KernelPoints points = load_kernel_points(folder_with("gemm.csv", gemm_table(600)));
+  const KernelPoints points = points_of(folder_with("gemm.csv", gemm_table(600)));
   CHECK(points.gemm.size() == 7 * 4 * 3);
   const std::vector<KernelFit> fits = fit_kernels(points, {h100, io::load_hardware("b200-hgx")});
   REQUIRE(fits.size() == 1);   // no B200 in the table
@@ -54,9 +56,9 @@ TEST_CASE("a refit finds the rate that points were made with; the shipped curve 
 }
 
 TEST_CASE("a table says what is wrong with it") {
-  CHECK_THROWS_AS(load_kernel_points("no/such/folder"), InputError);
-  CHECK_THROWS_AS(load_kernel_points(folder_with("gemm.csv", "system,dtype,m,n\nh100-sxm,bf16,512,512\n")), InputError);
-  CHECK_THROWS_AS(load_kernel_points(folder_with(
+  CHECK_THROWS_AS(points_of("no/such/folder"), InputError);
+  CHECK_THROWS_AS(points_of(folder_with("gemm.csv", "system,dtype,m,n\nh100-sxm,bf16,512,512\n")), InputError);
+  CHECK_THROWS_AS(points_of(folder_with(
                       "gemm.csv", "system,dtype,m,n,k,time_us,kernel_us,cast_in_time,best\nh100-sxm,bf16,x,512,512,1,,none,1\n")),
                   InputError);
 }
