@@ -4,7 +4,8 @@
 //   all-to-all context parallelism one more copy of the result; unfused b*heads*(s/cp)^2*e of probabilities, and with
 //   dropout that much again and a mask byte. Backward executes 2.5 times the forward FLOP.
 //   CP: a ring hands a rank's K and V on cp-1 times, and in backward their gradients too; all-to-all exchanges q, k, v and
-//   the result; a2a+p2p exchanges over the inner group and rings over the outer one. fp8 attention sends 1 B an operand.
+//   the result; a2a+p2p exchanges over the inner group and rings over the outer one. fp8 attention with scales a tensor
+//   sends 1 B an operand (q, k, v and the result's gradient), and a ring's gradients of k and v home in one exchange of 1 B.
 //   A ring adds up its cp partial results, 8 B an element forward and 6 backward.
 // Source: Transformer Engine pytorch/attention/dot_product_attention/{backends,context_parallel}.py; FlashAttention's
 //   backward (5 products where forward has 2); copies read off measured peaks of Megatron-LM's golden runs.
@@ -55,8 +56,29 @@ void add_merges(Op& op, const CoreAttention& core, const Shapes& s) {
   add_memory(op.backward, "partial_gradients", kMergeBackward * rows * (core.query + core.key_value), Pass::dgrad);
 }
 
-/// Bytes of a rank's tensors as they are sent. Attention in fp8 sends its fp8 operands; results and gradients stay wide.
-struct CpBytes { double key_value, key_value_gradient, query_key_value, context; };
+/// Bytes of a rank's tensors as they are sent. `narrow`: in fp8, by operands; results and, but for delayed scales and rings,
+/// gradients stay wide.
+struct CpBytes {
+  bool narrow;
+  double key_value, key_value_gradient, query_key_value, query_key_value_gradient, context, context_gradient;
+};
+
+/// mxfp8 attention sends bf16: its quantised copies are made after the exchange.
+bool sends_fp8(const Shapes& s) {
+  return s.fp8_attention && (s.precision == Precision::fp8_tensorwise || s.precision == Precision::fp8_delayed);
+}
+
+CpBytes cp_bytes(const CoreAttention& core, const Shapes& s) {
+  const double n = double(s.tokens), wide = s.e, operand = sends_fp8(s) ? 1 : s.e;
+  const double gradient = s.precision == Precision::fp8_delayed ? operand : wide;
+  return {.narrow = sends_fp8(s),
+          .key_value = n * core.key_value * operand,
+          .key_value_gradient = n * core.key_value * wide,
+          .query_key_value = n * (core.key_value + core.query) * operand,
+          .query_key_value_gradient = n * (core.key_value + core.query) * gradient,
+          .context = n * core.context * wide,
+          .context_gradient = n * core.context * operand};
+}
 
 void add_ring(Op& op, const CpBytes& bytes, Group group, int members) {
   const double steps = members - 1;
@@ -64,14 +86,18 @@ void add_ring(Op& op, const CpBytes& bytes, Group group, int members) {
   const Exchange gradients{"kv_gradient_ring", group, CollectiveKind::send_recv, Hides::attention};
   send(op.forward, keys, bytes.key_value, steps);
   send(op.backward, keys, bytes.key_value, steps);
-  send(op.backward, gradients, bytes.key_value_gradient, steps);
+  if (!bytes.narrow) return send(op.backward, gradients, bytes.key_value_gradient, steps);
+  // One gradient for every member, as wide as the operands; nothing runs beside it.
+  send(op.backward, {"kv_gradient_exchange", group, CollectiveKind::all_to_all, Hides::nothing}, members * bytes.key_value);
 }
 
 void add_exchange(Op& op, const CpBytes& bytes, Group group) {
-  for (Work* work : {&op.forward, &op.backward}) {
-    send(*work, {"qkv_exchange", group, CollectiveKind::all_to_all, Hides::nothing}, bytes.query_key_value);
-    send(*work, {"context_exchange", group, CollectiveKind::all_to_all, Hides::nothing}, bytes.context);
-  }
+  const Exchange operands{"qkv_exchange", group, CollectiveKind::all_to_all, Hides::nothing};
+  const Exchange context{"context_exchange", group, CollectiveKind::all_to_all, Hides::nothing};
+  send(op.forward, operands, bytes.query_key_value);
+  send(op.forward, context, bytes.context);
+  send(op.backward, context, bytes.context_gradient);
+  send(op.backward, operands, bytes.query_key_value_gradient);
 }
 
 void add_gather(Op& op, const CpBytes& bytes, const Shapes& s) {
@@ -84,11 +110,7 @@ void add_gather(Op& op, const CpBytes& bytes, const Shapes& s) {
 
 void add_context_parallel(Op& op, const CoreAttention& core, const Shapes& s) {
   if (s.cp == 1) return;
-  const double n = double(s.tokens), operand = s.fp8_attention ? 1 : s.e;
-  const CpBytes bytes{.key_value = n * core.key_value * operand,
-                      .key_value_gradient = n * core.key_value * s.e,
-                      .query_key_value = n * (core.key_value + core.query) * operand,
-                      .context = n * core.context * s.e};
+  const CpBytes bytes = cp_bytes(core, s);
   const int ring = hierarchical_cp_ring(s.cp);
   switch (s.cp_comm_type) {
     case CpCommType::a2a: add_exchange(op, bytes, Group::cp); return;

@@ -6,10 +6,11 @@
 // Source: Transformer Engine pytorch/module/{linear,layernorm_linear}.py, Megatron-LM core/tensor_parallel/layers.py;
 //   LoRA: Megatron-Bridge peft/utils.py:ParallelLinearAdapter.
 // Valid when: weights are bf16 (or fp16, fp32) with quantised copies beside them.
-// Ignores: bias gradients (a reduction hidden in dgrad), gathering of block scales, quantised gathers of the
-//   gradient of a row-parallel output (taken as bf16), the first quantisation of weights in a step.
+// Ignores: bias gradients (a reduction hidden in dgrad), the first quantisation of weights in a step.
 // Checked by: tests/block/linear_test.cpp
 #include "block/linear.hpp"
+
+#include "block/linear_traffic.hpp"
 
 namespace shardfit::block {
 namespace {
@@ -61,15 +62,6 @@ void add_gemms(Op& op, const char* name, Math math, double tokens, double out, d
   add_gemm(op.forward, name, Pass::forward, math, tokens, out, in, repeats, s.e);
   if (input_grad) add_gemm(op.backward, name, Pass::dgrad, math, tokens, in, out, repeats, s.e);
   if (weight_grad) add_gemm(op.backward, name, Pass::wgrad, math, out, in, tokens, repeats, s.grad_bytes, s.grad_bytes);
-}
-
-void add_traffic(Work& work, const char* name, CollectiveKind kind, double bytes, Hides hides) {
-  Traffic t;
-  t.name = name;
-  t.kind = kind;
-  t.bytes = bytes;
-  t.hides = hides;
-  work.traffic.push_back(t);
 }
 
 /// The low-rank pair beside a frozen linear, in bf16. Both weights are split over tp whatever the base: A of a column
@@ -244,35 +236,6 @@ Op norm_op(const char* name, const Shapes& s, std::int64_t width, EnumSet<Recomp
   keep(op, s, "norm_statistics", tensor_bytes(rows, 1, norm_statistics_width(s)));
   keep_norm_output(op, s, rows, cols, output_dropped_by, output, adapters);
   return op;
-}
-
-void add_column_traffic(Op& op, const Shapes& s, double width, bool quantized) {
-  if (s.tp == 1) return;
-  const double elements = double(s.tokens) * width;
-  const double gathered = elements * (quantized ? linear_input_width(s) : s.e);
-  if (!s.sequence_parallel) {
-    if (s.needs_input_grad)
-      add_traffic(op.backward, "input_gradient", CollectiveKind::all_reduce, elements * s.e, Hides::gemm);
-    return;
-  }
-  const Bytes buffer(static_cast<std::int64_t>(gathered));
-  add_traffic(op.forward, "input", CollectiveKind::all_gather, gathered, Hides::nothing);
-  op.transients.push_back({"gathered_input", buffer, Moment::forward});
-  if (trains_base(s)) {
-    add_traffic(op.backward, "input", CollectiveKind::all_gather, gathered, Hides::gemm);
-    op.transients.push_back({"gathered_input", buffer, Moment::backward});
-  }
-  if (s.needs_input_grad)
-    add_traffic(op.backward, "input_gradient", CollectiveKind::reduce_scatter, elements * s.e, Hides::gemm);
-}
-
-void add_row_traffic(Op& op, const Shapes& s, double width) {
-  if (s.tp == 1) return;
-  const double bytes = double(s.tokens) * width * s.e;
-  add_traffic(op.forward, "output", s.sequence_parallel ? CollectiveKind::reduce_scatter : CollectiveKind::all_reduce,
-              bytes, Hides::nothing);
-  if (s.sequence_parallel && runs_backward(s))
-    add_traffic(op.backward, "output_gradient", CollectiveKind::all_gather, bytes, Hides::nothing);
 }
 
 }  // namespace shardfit::block

@@ -2,16 +2,18 @@
 #pragma once
 
 // The list of data-parallel collectives: one place that the time account and the traffic ledger both read.
-// Formula: distributed optimizer: reduce-scatter of the gradient buffer and gather of the parameters once a step; no
-//   sharding: one all-reduce; optimizer_grads: reduce-scatter every micro-batch; full: two gathers and a
+// Formula: distributed optimizer, the layer-wise one too: reduce-scatter of the gradient buffer and gather of the parameters
+//   once a step; no sharding: one all-reduce; optimizer_grads: reduce-scatter every micro-batch; full: two gathers and a
 //   reduce-scatter of every unit every micro-batch. Instances: the inner group does that, an all-reduce of the shard
 //   follows across instances. After that, with nothing to hide it: one all-reduce of the gradients of weights that tp does
 //   not split (norms, router, ...) under sequence parallelism, one of the embedding's copies, one of two scalars (gradient
-//   norm, overflow) over all ranks. Buffers go in buckets, FSDP's in units, a call each.
-// Source: Megatron-LM core/distributed/param_and_grad_buffer.py, core/distributed/fsdp, core/distributed/
+//   norm, overflow) over all ranks. Buffers go in buckets, FSDP's in units, a call each. With SHARP the all-reduces of the
+//   dense group run in the network's switches (use_sharp is for one group, --sharp-enabled-group).
+// Source: Megatron-LM d98e8a64 (2026-08) core/distributed/param_and_grad_buffer.py, core/distributed/fsdp, core/distributed/
 //   finalize_model_grads.py (_allreduce_non_tensor_model_parallel_grads, _allreduce_embedding_grads),
 //   core/optimizer/clip_grads.py:get_grad_norm_fp32; torch fully_shard.
-// Ignores: token counts and losses (scalars), the router's expert bias (a number an expert).
+// Ignores: token counts and losses (scalars), the router's expert bias (a number an expert), gradients of query and key
+//   norms over tp where there is no sequence parallelism (a head's width a layer).
 
 #include <algorithm>
 #include <cmath>
@@ -48,26 +50,62 @@ DataParallelTime data_parallel_time(const Layout& layout, const GridSizes& grid,
 
 namespace detail {
 
-/// Bytes of a gathered parameter: one for per-tensor fp8 with fp8 gather; mxfp8 is staged in bf16; packed nvfp4 a half.
-inline double gathered_bytes(const TrainingSpec& t) {
-  if (t.precision == Precision::fp32) return 4;
-  if (!t.fp8_param_gather) return 2;
+/// Bytes of a gathered parameter: of linear layers one for per-tensor fp8 with fp8 gather, a half for packed nvfp4; mxfp8
+/// is staged in bf16. All other parameters keep their own type (buffers are by dtype).
+struct GatheredBytes { double linear = 2, other = 2; };
+inline GatheredBytes gathered_bytes(const TrainingSpec& t) {
+  if (t.precision == Precision::fp32) return {4, 4};
+  if (!t.fp8_param_gather) return {2, 2};
   const bool per_tensor = t.precision == Precision::fp8_tensorwise || t.precision == Precision::fp8_delayed;
-  return per_tensor ? 1 : t.precision == Precision::nvfp4 ? 0.5 : 2;
+  return {per_tensor ? 1 : t.precision == Precision::nvfp4 ? 0.5 : 2, 2};
 }
 
-/// Buckets of a gradient buffer: on the first stage, where they hide behind backward, of the larger of 40 million and a
-/// million elements a rank of the group; elsewhere one. Source: Megatron-LM core/distributed/distributed_data_parallel.py.
-inline double buckets(const Layout& layout, int stage, double elements, int ranks) {
-  if (stage > 0 || !layout.overlap.grad_reduce) return 1;
-  return std::max(1.0, std::ceil(elements / std::max(40e6, 1e6 * ranks)));
+/// Parameters of a rank that one data-parallel group holds, trainable and frozen, those of linear layers among them.
+struct GroupParams { double trainable = 0, frozen = 0, linear = 0, frozen_linear = 0; };
+
+inline GroupParams dense_params(const memory::ParamCounts& p) {
+  return {double(p.dense + p.dense_fp32), double(p.frozen_dense), double(p.linear_trainable_dense),
+          double(p.linear_dense - p.linear_trainable_dense)};
+}
+inline GroupParams expert_params(const memory::ParamCounts& p) {
+  return {double(p.expert + p.expert_fp32), double(p.frozen_expert), double(p.linear_trainable_expert),
+          double(p.linear_expert - p.linear_trainable_expert)};
+}
+inline GroupParams operator+(const GroupParams& a, const GroupParams& b) {
+  return {a.trainable + b.trainable, a.frozen + b.frozen, a.linear + b.linear, a.frozen_linear + b.frozen_linear};
 }
 
-/// Units that FSDP gathers and reduces one by one: the stage's layers, embeddings and heads.
-inline double fsdp_units(const StageWork& work) {
-  double units = work.embeddings + work.mtp_layers + work.heads;
-  for (const int layers : work.layers) units += layers;
-  return std::max(1.0, units);
+/// Bytes of a gather of the trainable parameters, FSDP's of the frozen ones too.
+inline double gather_size(const GroupParams& p, bool with_frozen, const GatheredBytes& each) {
+  const double all = p.trainable + (with_frozen ? p.frozen : 0), linear = p.linear + (with_frozen ? p.frozen_linear : 0);
+  return linear * each.linear + (all - linear) * each.other;
+}
+
+/// Buckets of the gradient buffers, one buffer a model chunk. The first chunk of the first stage, whose reduction has
+/// little to hide behind, is cut into buckets of the larger of 40 million and `dp` million elements; other chunks are one
+/// bucket. Source: Megatron-LM core/distributed/distributed_data_parallel.py, training/training.py (disable_bucketing).
+inline double buckets(const Layout& layout, int stage, double elements, int dp) {
+  if (stage > 0 || !layout.overlap.grad_reduce) return layout.vpp;
+  return std::max(1.0, std::ceil(elements / layout.vpp / std::max(40e6, 1e6 * dp))) + layout.vpp - 1;
+}
+
+inline bool has_experts(const Part& part) {
+  return part.params.expert + part.params.expert_fp32 + part.params.frozen_expert > 0;
+}
+
+/// Units that FSDP gathers and reduces one by one: the stage's layers (fsdp_unit_modules), and what stands beside them,
+/// embeddings and heads. Experts of a group of their own: the layers that have some.
+struct FsdpUnits { double dense = 1, expert = 1; };
+inline FsdpUnits fsdp_units(const Evaluation& e, int stage) {
+  const StageWork& work = e.work(stage);
+  double dense = work.embeddings + work.heads, expert = 0;
+  const auto count = [&](const Part& part, int layers) {
+    dense += layers;
+    if (has_experts(part)) expert += layers;
+  };
+  for (std::size_t k = 0; k < work.layers.size(); ++k) count(e.parts.kind(int(k)), work.layers[k]);
+  if (work.mtp_layers > 0) count(e.parts.mtp(true), work.mtp_layers);
+  return {std::max(1.0, dense), std::max(1.0, expert)};
 }
 
 }  // namespace detail
@@ -82,16 +120,21 @@ void for_each_data_parallel_call(const Problem& problem, Evaluation& e, const La
   const bool apart = experts_apart(layout);
   const int instances = layout.optimizer_instances;
   const double m = grid.microbatches;
-  const double gradient = bytes_of(training.optimizer.grad_buffer_dtype), gathered = detail::gathered_bytes(training);
+  const double gradient = bytes_of(training.optimizer.grad_buffer_dtype);
+  const detail::GatheredBytes gathered = detail::gathered_bytes(training);
 
   const auto emit = [&](DataParallelCall call) {
     if (call.shape.size <= 1 || call.bytes <= 0) return;
-    call.seconds = comm::collective_time(call.kind, call.bytes, e.parts.links_of(call.shape), e.parts.network());
+    comm::Network network = e.parts.network();
+    network.sharp = call.group == Group::dp_cp && problem.job.stack.use_sharp && problem.job.hardware.fabric.sharp;
+    call.seconds = comm::collective_time(call.kind, call.bytes, e.parts.links_of(call.shape), network);
     f(call);
   };
   const GroupShapes shapes = group_shapes(layout, grid);
-  const auto group_calls = [&](double elements, double frozen, GroupShape shape, Group group, const char* reduce,
+  const detail::FsdpUnits units = detail::fsdp_units(e, stage);
+  const auto group_calls = [&](const detail::GroupParams& of, GroupShape shape, Group group, const char* reduce,
                                const char* gather) {
+    const double elements = of.trainable;
     const GroupShape inner = inner_instance(shape, instances), outer = across_instances(shape, instances);
     const bool full = layout.sharding == Sharding::full || layout.sharding == Sharding::full_torch;
     const bool every = full || layout.sharding == Sharding::optimizer_grads;
@@ -102,23 +145,21 @@ void for_each_data_parallel_call(const Problem& problem, Evaluation& e, const La
       call.calls *= pieces;
       emit(call);
     };
-    const double pieces = every ? detail::fsdp_units(e.work(stage)) : detail::buckets(layout, stage, elements, shape.size);
-    if (layout.sharding == Sharding::none || layout.sharding == Sharding::layerwise) {
+    const double pieces = !every ? detail::buckets(layout, stage, elements, grid.dp)
+                          : group == Group::edp ? units.expert : units.dense;
+    if (layout.sharding == Sharding::none) {
       emit_pieces({reduce, group, CollectiveKind::all_reduce, shape, elements * gradient, 1, true}, pieces);
       return;
     }
     emit_pieces({reduce, group, CollectiveKind::reduce_scatter, inner, elements * gradient, reduces, true}, pieces);
-    emit_pieces({gather, group, CollectiveKind::all_gather, inner, (elements + (full ? frozen : 0)) * gathered,
+    emit_pieces({gather, group, CollectiveKind::all_gather, inner, detail::gather_size(of, full, gathered),
                  full ? 2 * m : 1, false}, pieces);
     emit({"gradient shards across instances", group, CollectiveKind::all_reduce, outer,
           elements * gradient / inner.size, 1, true});
   };
-  const double dense = double(params.dense + params.dense_fp32) + (apart ? 0.0 : double(params.expert + params.expert_fp32));
-  const double frozen = double(params.frozen_dense) + (apart ? 0.0 : double(params.frozen_expert));
-  group_calls(dense, frozen, shapes.dp_cp, Group::dp_cp, "dense gradients", "dense parameters");
-  if (apart)
-    group_calls(double(params.expert + params.expert_fp32), double(params.frozen_expert), shapes.edp,
-                Group::edp, "expert gradients", "expert parameters");
+  const detail::GroupParams dense = detail::dense_params(params), experts = detail::expert_params(params);
+  group_calls(apart ? dense : dense + experts, shapes.dp_cp, Group::dp_cp, "dense gradients", "dense parameters");
+  if (apart) group_calls(experts, shapes.edp, Group::edp, "expert gradients", "expert parameters");
 
   // A copy of the embedding on the first and on the last stage (tied), or on the MTP stage: their gradients are summed.
   const block::Shapes& s = e.parts.shapes();

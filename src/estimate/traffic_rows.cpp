@@ -51,9 +51,7 @@ class StageTraffic {
                   const topology::GroupLinks& links) {
     const comm::Network& network = e_.parts.network();
     const comm::SentBytes sent = comm::sent_bytes(call, links, network);
-    const bool dispatch = call.kind == CollectiveKind::dispatch || call.kind == CollectiveKind::combine;
-    const double once = dispatch ? comm::dispatch_time(call, links, network)
-                                 : comm::collective_time(call.kind, call.bytes, links, network);
+    const double once = comm::call_time(call, links, network);
     TrafficRow row;
     row.group = name_of(call.group);
     row.collective = name_of(call.kind);
@@ -157,6 +155,7 @@ class StageTraffic {
     for_each_data_parallel_call(problem_, e_, layout_, grid_, stage_, [&](const DataParallelCall& call) {
       const block::Traffic t{.name = call.what, .group = call.group, .kind = call.kind, .bytes = call.bytes};
       TrafficRow& row = add(call.what, "step", t, call.calls, e_.parts.links_of(call.shape));
+      row.busy_s = call.seconds * call.calls;   // as SHARP has it, where that reduces
       row.hides_behind = call.exposed ? "nothing" : call.gradient ? "backward" : "forward";
       const bool whole = layout_.sharding == Sharding::full || layout_.sharding == Sharding::full_torch;
       const bool scatters = call.kind == CollectiveKind::reduce_scatter;

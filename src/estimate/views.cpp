@@ -67,6 +67,10 @@ void set_remarks(const Problem& problem, const Layout& layout, Estimate& out) {
   if (job.stack.moe_shared_expert_overlap)
     out.unmodelled.push_back("shared-expert overlap: counted as running in line");
   if (job.stack.nccl_user_buffers) out.unmodelled.push_back("NCCL user buffers: no effect on time is modelled");
+  if (job.stack.use_sharp && !job.hardware.fabric.sharp)
+    out.warnings.push_back(job.hardware.name + " has no switches that reduce (fabric.sharp): stack.use_sharp counts for nothing");
+  else if (job.stack.use_sharp && layout.sharding != Sharding::none)
+    out.unmodelled.push_back("SHARP for reduce-scatter and gather: counted as rings");
   if (problem.vision && job.stack.vision_dp_when_cp && layout.cp > 1 &&
       !tower_build(job.model, job.stack).split_over_tp)
     out.warnings.push_back("stack.vision_dp_when_cp has no effect: this tower is a published module, and every "
