@@ -12,6 +12,8 @@ namespace {
 constexpr int kMaxSide = 100'000;
 constexpr double kMaxSpread = 100, kMaxImages = 1e6, kMaxTokens = 1e9;
 
+constexpr int kMostFrames = 768;   ///< source: qwen-vl-utils vision_process.py FPS_MAX_FRAMES, transformers Qwen3VLVideoProcessor
+
 // What real data is where a run says that it is real and no more (estimates that fit published steps: 500 to 2,500
 // tokens a sample, spread 0.1 to 1, explain them equally well).
 constexpr double kRealTokens = 800, kRealSpread = 0.8;
@@ -89,6 +91,13 @@ VisionWorkload load_preset(const std::string& name, const Place& asked) {
   return w;
 }
 
+/// Refuses clips that the processor would thin out.
+VisionWorkload within_frames(VisionWorkload w, const VisionSpec& vision, const Value& at) {
+  const bool native = vision.resolution.kind == VisionSpec::Resolution::Kind::native;
+  if (native && w.frames > kMostFrames) at.refuse(fmt::format("at most {} frames: loaders sample no more of a clip", kMostFrames));
+  return w;
+}
+
 }  // namespace
 
 std::optional<VisionWorkload> read_vision_workload(Object& training, const ModelSpec& model,
@@ -99,13 +108,14 @@ std::optional<VisionWorkload> read_vision_workload(Object& training, const Model
     if (v) v->refuse("no vision block for a model without a tower or with text_only");
     return std::nullopt;
   }
-  if (v && v->is_text()) return load_preset(v->as_text(), v->place());
+  if (v && v->is_text()) return within_frames(load_preset(v->as_text(), v->place()), *model.vision, *v);
   Object o = v ? Object(*v) : Object::empty(training.place().down("vision"));
   VisionWorkload w;
   const auto preset = o.find("preset");
   if (preset) w = load_preset(preset->as_text(), preset->place());
   read_fields(o, w);
   o.done();
+  if (v) w = within_frames(w, *model.vision, o.find("frames").value_or(*v));
   if (preset || w.mock || !w.sizes.empty()) return w;
   // Data that is said to be real is not the mock images of a recipe.
   const bool real = o.find("data").has_value();

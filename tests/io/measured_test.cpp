@@ -74,6 +74,13 @@ TEST_CASE("assumed values and missing batches of VLM rows") {
   CHECK_FALSE(r.tuned);
 }
 
+TEST_CASE("fine-tuning recipes of vision-language models train on receipts") {
+  const auto runs = io::load_measured(kFolder + "throughput.json");
+  CHECK(find(runs, "card-qwen3.6-35b-a3b-peft-h100-16").scenario.job.training.vision->preset == "cord-receipts");
+  CHECK(find(runs, "card-qwen3.6-35b-a3b-sft-gb200-8").scenario.job.training.vision->preset == "cord-receipts");
+  CHECK(find(runs, "vlm-qwen3vl235b-fsdp-gb200-64").scenario.job.training.vision->preset.empty());
+}
+
 TEST_CASE("bytes of every rank") {
   const auto runs = io::load_measured(kFolder + "memory.json");
   const auto it = std::find_if(runs.begin(), runs.end(), [](const MeasuredRun& r) { return r.each_rank; });

@@ -192,6 +192,25 @@ TEST_CASE("errors point at the field and say what would do") {
             .find("/training/sequence_length: got 0, expected a whole number") != std::string::npos);
 }
 
+TEST_CASE("vision-language training: what LoRA adapts is said, nothing to train and clips that loaders thin out are refused") {
+  const auto with = [](const std::string& training, const char* model) { return text("", "", training, model); };
+  const std::string lora = R"(, "task": "lora", "lora": {"target_modules": [)";
+  CHECK(says(read(with(lora + R"("linear_qkv"]})", "Qwen3-VL-8B")), "LoRA adapts the tower too"));
+  CHECK(says(read(with(lora + R"("linear_fc1"]})", "Qwen3-VL-8B")), "LoRA adapts the tower and its mergers too"));
+  CHECK(says(read(with(lora + R"("linear_qkv"]})", "GLM-4.5V")), "LoRA adapts the language model alone"));
+  const std::string decoder_frozen = R"(, "frozen": ["language_model"])";
+  CHECK(read(with(lora + R"("linear_qkv"]})" + decoder_frozen, "Qwen3-VL-8B")).job.training.frozen.size() == 1);
+  CHECK(error(with(lora + R"("linear_qkv"]})" + decoder_frozen, "GLM-4.5V")).find("/training/frozen: got a list") !=
+        std::string::npos);
+  const auto clip = [](const char* frames) {
+    return std::string(R"(, "vision": {"image_size": [640, 360], "frames": )") + frames + "}";
+  };
+  CHECK(read(with(clip("768"), "Qwen3-VL-8B")).job.training.vision->frames == 768);
+  CHECK(error(with(clip("769"), "Qwen3-VL-8B")).find("/training/vision/frames: got 769, expected at most 768 frames") !=
+        std::string::npos);
+  CHECK(read(with(clip("769"), "Kimi-K2.5")).job.training.vision->frames == 769);
+}
+
 TEST_CASE("an inline model reads with its optional keys left out") {
   const Scenario s = read(
       R"({"model": {"name": "tiny", "text": {"num_hidden_layers": 2, "hidden_size": 64, "vocab_size": 100,
