@@ -13,6 +13,7 @@ struct VisionLoad {
   double patches_squared = 0;       ///< sum over attention spans (frame or image) of patches^2
   double tokens = 0;                ///< merged: what this rank's tower makes
   double images = 0;
+  double spans = 0;                 ///< images and temporal steps, over which attention goes
   double positions = 0;             ///< places in the pictures: frames of a clip share theirs
   double all_tokens = 0;            ///< what the decoder gets, of all context-parallel ranks' towers
   bool split_over_cp = false;       ///< each context-parallel rank runs its own images; the features are gathered

@@ -5,7 +5,8 @@
 //   context 8*P*h/tp, fc1 output and activation (g + 1)*2*P*f/tp, log-sum-exp 4*P*heads/tp, statistics;
 //   attention 4*h/tp*sum(P_span^2) FLOP, no mask, 2.5 times that backward; two all-reduces of [P, h] a
 //   layer and pass. Element-wise work is not fused: biases, rotary in fp32, GELU. A published module is not split
-//   and keeps RMSNorm's input in fp32 (4 B more) and a gate's activation (2*P*f more).
+//   and keeps RMSNorm's input in fp32 (4 B more) and a gate's activation (2*P*f more); one whose attention takes no
+//   spans calls it for each image, frame or window, after reading their lengths from the device in every layer.
 // Source: Megatron-Bridge models/qwen_vl/modelling_qwen3_vl (2026-03), transformer_block.py for the mergers;
 //   transformers qwen2_5_vl and glm4v; rotary bytes: estimate that fits the published Qwen3-VL-235B steps.
 // Valid when: tp divides the heads of a tower that is split.
@@ -31,6 +32,9 @@ constexpr double kResidualForward = 3, kResidualBackward = 3;  ///< tensors move
 // the host costs of hardware/step-time.json; a dense decoder layer's modules are 0.95 and 1.2 units.
 constexpr double kLayerForwardUnits = 0.89, kLayerForwardKernels = 25;
 constexpr double kLayerBackwardUnits = 1.34, kLayerBackwardKernels = 45;
+
+// A call of torch's attention for one span: slices, the kernel, its share of joining the results (assumed).
+constexpr double kSpanForwardKernels = 3, kSpanBackwardKernels = 5;
 
 constexpr ParamGroup kGroup = ParamGroup::vision_tower;
 constexpr View kView = View::vision_encoder;
@@ -87,12 +91,21 @@ Op attention_op(const VisionSpec& v, const Shapes& s, const TowerBuild& build) {
   return op;
 }
 
-void add_all_attention(Op& op, const VisionSpec& v, const VisionLoad& load, const Shapes& s) {
-  if (!v.attention_window) return add_attention(op, v, load.patches_squared, v.depth, s);
-  const double side = double(*v.attention_window) / v.patch_size;
-  const int full = int(v.full_attention_layers.size());
+/// Calls of an attention that takes no spans: one for each, in `layers` layers, and lengths read from the device.
+void add_span_calls(Op& op, double spans, int layers, const Shapes& s) {
+  op.forward.host.kernels += kSpanForwardKernels * spans * layers;
+  op.forward.host.syncs += layers;
+  if (runs_backward(s)) op.backward.host.kernels += kSpanBackwardKernels * spans * layers;
+}
+
+void add_all_attention(Op& op, const VisionSpec& v, const VisionLoad& load, const Shapes& s, const TowerBuild& build) {
+  const double side = v.attention_window ? double(*v.attention_window) / v.patch_size : 0;
+  const int full = v.attention_window ? int(v.full_attention_layers.size()) : v.depth;
   add_attention(op, v, load.patches_squared, full, s);
-  add_attention(op, v, load.patches * side * side, v.depth - full, s);
+  if (full < v.depth) add_attention(op, v, load.patches * side * side, v.depth - full, s);
+  if (!build.attention_by_span) return;
+  add_span_calls(op, load.spans, full, s);
+  if (full < v.depth) add_span_calls(op, load.patches / (side * side), v.depth - full, s);
 }
 
 Op projection_op(const VisionSpec& v, const Shapes& s) {
@@ -182,7 +195,7 @@ OpList vision_layers(const VisionSpec& v, const Shapes& shapes, const Shapes& pr
   OpList ops;
   ops.push_back(repeat(qkv_op(v, s), v.depth));
   ops.push_back(repeat(attention_op(v, s, build), v.depth));
-  if (load.patches > 0) add_all_attention(ops.back(), v, load, s);
+  if (load.patches > 0) add_all_attention(ops.back(), v, load, s, build);
   for (const Op& op : {projection_op(v, s), fc1_op(v, s), fc2_op(v, s)}) ops.push_back(repeat(op, v.depth));
   if (v.deepstack) {
     const bool holds_input = !runs_backward(s);  // else the next layer keeps the same tensor

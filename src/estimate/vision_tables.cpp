@@ -82,7 +82,7 @@ void Parts::build_vision(const Layout& layout, const block::Shapes& loaded) {
   const bool loops = built_of_megatron_layers(job.model);
   const auto load_of = [split, loops](const workload::VisionBatch& own, const workload::VisionBatch& all) {
     return block::VisionLoad{.patches = own.patches, .patches_squared = own.patches_squared, .tokens = own.tokens,
-                             .images = own.images, .positions = loops ? own.positions : 0, .all_tokens = all.tokens,
+                             .images = own.images, .spans = own.steps, .positions = loops ? own.positions : 0, .all_tokens = all.tokens,
                              .split_over_cp = split};
   };
   const block::VisionLoad usual_load = load_of(now_->vision_batch, usual), most_load = load_of(now_->fullest_vision_batch, most);

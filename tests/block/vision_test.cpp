@@ -31,7 +31,7 @@ VisionSpec qwen3_vl() {
 
 /// One image of 800 visual tokens.
 constexpr VisionLoad kImage{.patches = 3200, .patches_squared = 3200.0 * 3200, .tokens = 800, .images = 1,
-                            .positions = 3200, .all_tokens = 800};
+                            .spans = 1, .positions = 3200, .all_tokens = 800};
 
 /// All operations of the tower and its projection that belong to `view`.
 OpList of_view(View view, const VisionSpec& v, const Shapes& tower, const Shapes& projection, const VisionLoad& load,
@@ -216,4 +216,17 @@ TEST_CASE("context-parallel ranks look up the whole sequence; where they share o
   ops = all_projection(qwen3_vl(), s, load);
   CHECK(traffic_bytes(ops, Group::cp, CollectiveKind::all_gather, false) == features);
   CHECK(traffic_bytes(ops, Group::cp, CollectiveKind::all_reduce, true) == features);
+}
+
+TEST_CASE("attention that takes no spans is called for each: windows make many") {
+  constexpr TowerBuild kPublished{TowerBuild::Recompute::never, false, true, true};
+  VisionSpec v = qwen3_vl();
+  const Shapes s = shapes_of(4096, 4096);
+  const auto launches = [&](bool backward, const TowerBuild& build) { return host_work(vision_encoder(v, s, kImage, build), backward).kernels; };
+  constexpr TowerBuild kFlash{TowerBuild::Recompute::never, false, true, false};
+  CHECK(launches(false, kPublished) - launches(false, kFlash) == 27 * 3);
+  v.attention_window = 128;  // 50 windows of 8 x 8 patches
+  v.full_attention_layers = {8, 17, 26};
+  CHECK(launches(false, kPublished) - launches(false, kFlash) == 3 * 3 + 24 * 50 * 3);
+  CHECK(launches(true, kPublished) - launches(true, kFlash) == 3 * 5 + 24 * 50 * 5);
 }

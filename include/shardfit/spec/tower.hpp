@@ -15,6 +15,7 @@ struct TowerBuild {
   Recompute recompute = Recompute::as_decoder;
   bool split_over_tp = true;       ///< of Megatron's own layers; false: whole on every tensor-parallel rank
   bool written_out = false;        ///< RMSNorm and gated activations as single torch operations
+  bool attention_by_span = false;  ///< torch's attention, called for each image, frame or window apart
 };
 
 /// Whether Megatron-Bridge builds a family's tower of its own layers: Qwen3-VL, Qwen3.5 and Qwen3.6. A property of its model
@@ -24,7 +25,7 @@ inline bool built_of_megatron_layers(const ModelSpec& model) {
 }
 
 /// Megatron-Bridge's own towers copy the decoder's tp and recompute; published modules run there without their gradient
-/// checkpointing. Megatron-SWIFT runs published modules only, and checkpoints those that train. Tools on torch checkpoint
+/// checkpointing, with torch's attention, which takes no spans (transformers cuts the sequence up). Megatron-SWIFT runs published modules only, and checkpoints those that train. Tools on torch checkpoint
 /// tower and decoder alike.
 /// Source: Megatron-Bridge 067f987df models/qwen_vl/modelling_qwen3_vl/transformer_config.py, models/{qwen_vl,glm_vl,
 /// kimi_vl,gemma_vl}/modeling_*.py; ms-swift's documentation of vit_gradient_checkpointing.
@@ -34,7 +35,9 @@ inline TowerBuild tower_build(const ModelSpec& model, const StackProfile& stack)
     case EntryPoint::ms_swift: return {Rerun::always, false, true};
     case EntryPoint::torch_tools: return {Rerun::as_decoder, false, stack.eager_elementwise};
     case EntryPoint::megatron_bridge:
-      return built_of_megatron_layers(model) ? TowerBuild{} : TowerBuild{Rerun::never, false, true};
+      if (built_of_megatron_layers(model)) return {};
+      // Kimi-K2.5's asks for flash attention; Gemma-3's images are of one size.
+      return {Rerun::never, false, true, model.family == "qwen2_5_vl" || model.family == "glm4v_moe"};
     default: return {};
   }
 }
