@@ -38,6 +38,15 @@ OptimizerSpec read_optimizer(Object& training, Object* assumed, const StackDefau
   return s;
 }
 
+/// Megatron-SWIFT leaves towers and projections frozen unless told otherwise. Source: ms-swift megatron arguments,
+/// MegatronTunerMixin (freeze_vit, freeze_aligner).
+EnumSet<ModelPart> read_frozen(Object& training, const ModelSpec& model, bool text_only, EntryPoint entry_point, Notes& notes) {
+  if (const auto v = training.find("frozen")) return v->as_enum_set<ModelPart>();
+  if (entry_point != EntryPoint::ms_swift || !model.vision || text_only) return {};
+  notes.push_back("vision_model and vision_projection are frozen, as Megatron-SWIFT does by itself (training.frozen)");
+  return {ModelPart::vision_model, ModelPart::vision_projection};
+}
+
 /// Megatron's optimizer cannot be built without a parameter that trains.
 void refuse_nothing_to_train(Object& training, const Job& job) {
   for (const ModelPart part : {ModelPart::language_model, ModelPart::vision_model, ModelPart::vision_projection})
@@ -173,7 +182,7 @@ Assumed<TrainingSpec> read_training(const Value& value, Object* assumed, const M
   t.attention_dropout = o.get("attention_dropout", 0.0, 0.0, 1.0);
   t.hidden_dropout = o.get("hidden_dropout", 0.0, 0.0, 1.0);
   t.optimizer = read_optimizer(o, assumed, stack.defaults, t.precision, notes);
-  if (const auto v = o.find("frozen")) t.frozen = v->as_enum_set<ModelPart>();
+  t.frozen = read_frozen(o, model, t.text_only, stack.profile.entry_point, notes);
   t.lora = read_lora(o, t.task, notes);
   Job trained;
   trained.model = model;

@@ -202,6 +202,10 @@ TEST_CASE("vision-language training: what LoRA adapts is said, nothing to train 
   CHECK(read(with(lora + R"("linear_qkv"]})" + decoder_frozen, "Qwen3-VL-8B")).job.training.frozen.size() == 1);
   CHECK(error(with(lora + R"("linear_qkv"]})" + decoder_frozen, "GLM-4.5V")).find("/training/frozen: got a list") !=
         std::string::npos);
+  const std::string swift = R"({"model": "Qwen3-VL-8B", "hardware": "h100-hgx", "gpus": 8, "stack": "ms-swift", "layout": {}, "training":
+    {"sequence_length": 4096, "global_batch_size": 64)";
+  CHECK(read(swift + "}}").job.training.frozen == EnumSet<ModelPart>{ModelPart::vision_model, ModelPart::vision_projection});
+  CHECK(read(swift + R"(, "frozen": []}})").job.training.frozen.empty());
   const auto clip = [](const char* frames) {
     return std::string(R"(, "vision": {"image_size": [640, 360], "frames": )") + frames + "}";
   };
