@@ -52,8 +52,10 @@ constexpr void describe_small_terms(Catalogue& c) {
       "torch CUDABlas.cpp, Transformer Engine cpp_extensions/gemm.py; sizes confirmed by golden values",
       "workspaces of attention kernels"};
   c[T::gathered_head_input] = {
-      "the head's input, gathered over tp into a buffer that stays", "N x h x 2 B, last stage",
-      "Megatron-LM core/tensor_parallel/layers.py (global memory buffer)", "nothing known"};
+      "a buffer that stays, for the head's input gathered over tp and the allgather dispatcher's tokens of a whole group",
+      "N x h x 2 B on the last stage, N / tp x ep x etp x h x 2 B under the dispatcher; the larger",
+      "Megatron-LM core/tensor_parallel/layers.py, mappings.py (global memory buffer), core/transformer/moe/token_dispatcher.py",
+      "gathers of local layers"};
   c[T::kept_p2p] = {"stage inputs and their gradients still referenced after the step; of expert overlap its schedule plan",
                     "2 x vpp x N x h / tp x 2 B",
                     "Megatron-LM core/pipeline_parallel/schedules.py; count fits 8 measured layouts",

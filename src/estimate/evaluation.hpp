@@ -32,6 +32,7 @@ struct Evaluation {
   StageWorks works;
   std::vector<memory::LiveLayers> live_layers;
   std::vector<const memory::WeightShapes*> shape_lists;
+  memory::TensorSizes tensor_sizes;
   std::vector<double> forward, backward;   ///< s a stage
   schedule::StepTimer timer;
   GraphsTooMuch graphs_too_much;

@@ -34,9 +34,12 @@ memory::SmallTerms small_terms(const Problem& problem, Evaluation& e, const Layo
              problem.layers.count(k, chunk.first_layer, chunk.num_layers) > 0;
     }
   }
-  small.workspaces =
-      memory::workspace_bytes(job.stack, job.hardware.gpu.generation, layout.tp, moe && job.stack.grouped_gemm);
-  if (head && s.sequence_parallel) small.gathered_head_input = memory::gathered_head_input_bytes(s.tokens, s.hidden, s.e);
+  small.workspaces = memory::workspace_bytes(job.stack, job.hardware.gpu.generation, layout.tp, moe);
+  const bool gathers = moe && layout.dispatcher == Dispatcher::allgather && job.stack.framework == Framework::megatron;
+  const int group = layout.ep * layout.etp;
+  small.gathered_head_input =
+      memory::global_buffer_bytes(head && s.sequence_parallel ? s.tokens : 0,
+                                  gathers && group > 1 ? s.stream_tokens * group : 0, s.hidden, s.e);
   small.kept_p2p = memory::kept_p2p_bytes(layout.pp, layout.vpp, stream_bytes(s));
   if (layout.overlap.expert_alltoall)
     small.kept_plan = memory::kept_plan_bytes(layout.pp, e.plan.layers_on(stage), stream_bytes(s));
@@ -97,6 +100,16 @@ memory::FsdpInputs fsdp_inputs(const Problem& problem, const Evaluation& e, cons
   return in;
 }
 
+/// Whole tensors dealt to the ranks, where the stack's layer-wise optimizer does so: what the fullest owns.
+void deal_tensors(const Problem& problem, Evaluation& e, int stage, memory::StaticInputs& in) {
+  if (in.sharding != Sharding::layerwise || !problem.job.stack.layerwise_whole_tensors) return;
+  e.tensor_sizes.clear();
+  for_each_part(problem, e.parts, e.plan, stage,
+                [&](const Part& part, int copies) { memory::append_tensor_sizes(part.ops, copies, e.tensor_sizes); });
+  in.owned_dense = memory::dealt_to_fullest(e.tensor_sizes, false, in.dense_shards);
+  in.owned_expert = memory::dealt_to_fullest(e.tensor_sizes, true, in.expert_shards);
+}
+
 /// Fills a stage's constants, in place so that its vectors are kept.
 void set_stage_constants(const Problem& problem, Evaluation& e, const Layout& layout, const GridSizes& grid, int stage,
                          StageConstants& c) {
@@ -137,7 +150,9 @@ void set_stage_constants(const Problem& problem, Evaluation& e, const Layout& la
   in.small = small_terms(problem, e, layout, stage);
   memory::ParamCounts params = stage_params(problem, e.parts, e.plan, stage);
   leave_out_bf16_layers(problem, e, stage, params);
-  in.state = memory::static_state(static_inputs(problem, params, layout, grid));
+  memory::StaticInputs state = static_inputs(problem, params, layout, grid);
+  deal_tensors(problem, e, stage, state);
+  in.state = memory::static_state(state);
   in.fsdp = fsdp_inputs(problem, e, layout, grid, stage);
   c.base = memory::StageBase(in.state, in.small, in.fsdp);
   in.base = &c.base;

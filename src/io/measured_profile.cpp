@@ -19,9 +19,10 @@ bool is_megatron_command(const std::string& software) {
 
 /// Whether a Megatron-Bridge run follows a benchmark recipe (bf16 gradients, Transformer Engine's loss, forced
 /// balance) and not a training one. Its performance guides and tables do; so do runs that state forced balance,
-/// pretraining in fp8 or fp4, which the library's recipes do not use, and the pretraining of its verification cards
-/// (one says that less than 65 GiB are allocated, which fp32 gradients would pass). Kind: read for guides and recipes,
-/// assumed for the rest.
+/// pretraining in fp8 or fp4, which the library's recipes do not use, the pretraining of its verification cards
+/// (one says that less than 65 GiB are allocated, which fp32 gradients would pass), and pretraining that its issues
+/// report, which is that of its performance scripts unless natural routing is stated. Kind: read for guides and
+/// recipes, assumed for the rest.
 bool is_benchmark(const Json& run) {
   const std::string grade = text_of(run, "perf_grade"), status = text_of(run, "status");
   const bool pretrains = text_of(run.value("training", Json::object()), "task") == "pretrain";
@@ -35,7 +36,9 @@ bool is_benchmark(const Json& run) {
   if (text_of(training, "task") != "pretrain") return false;
   const std::string precision = text_of(training, "precision");
   const bool quantized = !precision.empty() && precision != "bf16" && precision != "fp16" && precision != "fp32";
-  return text_of(training, "routing") == "balanced" || quantized;
+  const std::string routing = text_of(training, "routing");
+  const bool reported = mentions(text_of(run, "source"), "Megatron-Bridge#") && routing != "natural";
+  return routing == "balanced" || quantized || reported;
 }
 
 /// Megatron-Bridge's library recipes set expandable segments since this day (its commit cce495373). Its benchmarks did
@@ -46,6 +49,10 @@ constexpr const char* kVisionPadsSince = "2026-04-13";
 /// Fused kernels know attention sinks since Transformer Engine 2.8 (softmax_type); before, Megatron computed such
 /// attention from whole scores. Kind: assumed (the day).
 constexpr const char* kFusedSinksSince = "2025-10-07";
+
+/// Since this day Megatron-LM lays buffers out for the layer-wise optimizer and leaves what is not Muon's to the
+/// distributed one (its 0044db1f20); before, whole tensors were dealt out.
+constexpr const char* kLayerwiseLayoutSince = "2026-05-21";
 
 bool has_sinks(const ModelSpec& model) {
   return std::any_of(model.text.mixers.begin(), model.text.mixers.end(), [](const MixerSpec& m) {
@@ -108,6 +115,7 @@ StackProfile dated(StackProfile stack, const Json& row, const ModelSpec& model) 
   if (is_before(date, kRecipesSetAllocatorSince) && stack.name == "megatron-bridge-2026-08" && !states_allocator)
     stack.expandable_segments = false;
   if (is_before(date, kVisionPadsSince)) stack.vision_pads_when_ep = false;
+  if (is_before(date, kLayerwiseLayoutSince)) stack.layerwise_whole_tensors = true;
   if (is_before(date, kFusedSinksSince) && stack.framework == Framework::megatron && has_sinks(model))
     stack.attention_kernel = AttentionKernel::unfused;
   return stack;

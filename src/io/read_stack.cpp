@@ -76,6 +76,7 @@ StackProfile read_switches(Object& o, StackProfile p) {
   p.chunked_cross_entropy = o.get("chunked_cross_entropy", p.chunked_cross_entropy);
   if (const auto v = o.find("deepep_version")) p.deepep_version = v->as_int(1, 2);
   p.eager_elementwise = o.get("eager_elementwise", p.eager_elementwise);
+  p.layerwise_whole_tensors = o.get("layerwise_whole_tensors", p.layerwise_whole_tensors);
   p.eager_loss = o.get("eager_loss", p.eager_loss);
   p.parameter_transpose_cache = o.get("parameter_transpose_cache", p.parameter_transpose_cache);
   return p;

@@ -22,11 +22,6 @@ std::int64_t gap_after(std::int64_t elements) {
   return (kParameterAlignment - elements % kParameterAlignment) % kParameterAlignment;
 }
 
-/// Muon treats matrices that multiply; convolution kernels and single rows stay with Adam.
-bool is_muon_matrix(const block::Op& op, const block::Weight& w) {
-  return !w.embedding && w.cols > 1 && (w.linear || w.bf16_linear || op.view == block::View::router);
-}
-
 void count_trainable(const block::Op& op, const block::Weight& w, ParamCounts& c) {
   const std::int64_t n = w.elements();
   if (w.split == block::Split::replicated && !w.expert && w.group < block::ParamGroup::vision_tower) c.replicated += n;
@@ -58,6 +53,10 @@ void count_weight(const block::Op& op, const block::Weight& w, ParamCounts& c) {
 }
 
 }  // namespace
+
+bool is_muon_matrix(const block::Op& op, const block::Weight& w) {
+  return !w.embedding && w.cols > 1 && (w.linear || w.bf16_linear || op.view == block::View::router);
+}
 
 ParamCounts& ParamCounts::operator+=(const ParamCounts& o) {
   dense += o.dense;

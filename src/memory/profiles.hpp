@@ -35,6 +35,9 @@ struct ParamCounts {
 
 ParamCounts count_params(const block::OpList& ops);
 
+/// Muon treats matrices that multiply; embeddings, convolution kernels and single rows stay with Adam.
+bool is_muon_matrix(const block::Op& op, const block::Weight& w);
+
 /// Distinct [rows, cols] of trainable linear weights and of a trainable head, sorted: Transformer Engine
 /// keeps one placeholder gradient a shape, Megatron's head another.
 using WeightShapes = std::vector<std::pair<std::int64_t, std::int64_t>>;

@@ -45,8 +45,12 @@ constexpr int kKeptOfPlan = 2;
 /// get_batch_on_this_tp_rank. Kind: read.
 constexpr std::int64_t kBatchBytes = 28, kLabelBytes = 12;
 
-double te_workspace_mib(const StackProfile& stack, GpuGeneration generation) {
-  if (!stack.transformer_engine) return stack.te_workspace_mib.value_or(0);
+/// Megatron's router multiplies by Transformer Engine's GEMM in local layers too. Source: Megatron-LM
+/// core/transformer/moe/moe_utils.py (RouterGatingLinearFunction); golden values of local layers with experts, which
+/// differ by 28 MiB between H100 and A100 as that workspace does.
+double te_workspace_mib(const StackProfile& stack, GpuGeneration generation, bool moe) {
+  const bool routes = moe && stack.framework == Framework::megatron;
+  if (!stack.transformer_engine && !routes) return stack.te_workspace_mib.value_or(0);
   return stack.te_workspace_mib.value_or(generation == GpuGeneration::ampere ? kTeWorkspaceAmpereMib
                                                                              : kTeWorkspaceMib);
 }
@@ -63,15 +67,15 @@ bool contains(const WeightShapes& shapes, const std::pair<std::int64_t, std::int
 
 }  // namespace
 
-Bytes workspace_bytes(const StackProfile& stack, GpuGeneration generation, int tp, bool grouped) {
-  const double te = te_workspace_mib(stack, generation);
+Bytes workspace_bytes(const StackProfile& stack, GpuGeneration generation, int tp, bool moe) {
+  const double te = te_workspace_mib(stack, generation, moe);
   const double experts =
-      stack.grouped_gemm_workspace_mib.value_or(grouped && stack.grouped_gemm ? kGroupedStreams * te : 0);
+      stack.grouped_gemm_workspace_mib.value_or(moe && stack.grouped_gemm ? kGroupedStreams * te : 0);
   return mib(torch_workspace_mib(stack, generation, tp)) + mib(te) + mib(experts);
 }
 
 Bytes tp_overlap_workspace_bytes(const StackProfile& stack, GpuGeneration generation) {
-  return mib(kUserBufferStreams * te_workspace_mib(stack, generation));
+  return mib(kUserBufferStreams * te_workspace_mib(stack, generation, false));
 }
 
 bool keeps_placeholders(const StackProfile& stack, Precision precision) {
@@ -94,8 +98,8 @@ Bytes placeholder_bytes(std::span<const WeightShapes* const> kinds,
   return Bytes(kPlaceholderBytes * elements);
 }
 
-Bytes gathered_head_input_bytes(std::int64_t tokens, std::int64_t hidden, int e) {
-  return Bytes(tokens * hidden * e);
+Bytes global_buffer_bytes(std::int64_t head_rows, std::int64_t dispatched_rows, std::int64_t hidden, int e) {
+  return Bytes(std::max(head_rows, dispatched_rows) * hidden * e);
 }
 
 Bytes kept_p2p_bytes(int pp, int vpp, Bytes stream) { return pp > 1 ? stream * (2 * vpp) : Bytes(0); }

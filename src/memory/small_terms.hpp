@@ -14,16 +14,16 @@ namespace shardfit::memory {
 struct SmallTerms {
   Bytes workspaces;
   Bytes placeholder_weight_gradients;
-  Bytes gathered_head_input;  ///< last stage only
+  Bytes gathered_head_input;  ///< global_buffer_bytes
   Bytes kept_p2p;
   Bytes resident_microbatches;
   Bytes tp_overlap_buffers;  ///< torch workspaces of TP overlap; its user buffers are outside torch
   Bytes kept_plan;           ///< kept_plan_bytes, under expert overlap
 };
 
-/// cuBLAS workspaces of torch and Transformer Engine. `grouped`: the stage has grouped-GEMM experts. `tp`:
-/// matters for local (non-TE) layers only.
-Bytes workspace_bytes(const StackProfile& stack, GpuGeneration generation, int tp, bool grouped);
+/// cuBLAS workspaces of torch and Transformer Engine. `moe`: the stage has routed experts, which have workspaces of
+/// their own where they are grouped. `tp`: matters for local (non-TE) layers only.
+Bytes workspace_bytes(const StackProfile& stack, GpuGeneration generation, int tp, bool moe);
 
 /// Workspaces of TP-overlap streams.
 Bytes tp_overlap_workspace_bytes(const StackProfile& stack, GpuGeneration generation);
@@ -35,8 +35,10 @@ Bytes placeholder_bytes(std::span<const WeightShapes* const> kinds,
                         std::optional<std::pair<std::int64_t, std::int64_t>> head);
 bool keeps_placeholders(const StackProfile& stack, Precision precision);
 
-/// [tokens, hidden] of `e` bytes: the gathered input of the LM head under sequence parallelism.
-Bytes gathered_head_input_bytes(std::int64_t tokens, std::int64_t hidden, int e);
+/// Megatron's global memory buffer, as large as the largest gather that uses it: [rows, hidden] of `e` bytes, rows being
+/// all tokens under the head's gather (sequence parallelism) and those of the whole expert group under the dispatch of
+/// the allgather dispatcher; 0 where a stage has neither.
+Bytes global_buffer_bytes(std::int64_t head_rows, std::int64_t dispatched_rows, std::int64_t hidden, int e);
 
 /// Point-to-point tensors still referenced after the step: two a chunk. 0 without a pipeline.
 Bytes kept_p2p_bytes(int pp, int vpp, Bytes stream);

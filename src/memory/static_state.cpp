@@ -14,7 +14,8 @@
 //               optimizer_grads   1         1/d         1/d   Megatron-FSDP
 //               full              1/d       1/d         1/d   Megatron-FSDP
 //               full_torch        1/d       1/d         1/d   FSDP2; without Megatron the shards are the master
-//               layerwise         1         1           whole matrices a rank for Muon, 1/d for the rest
+//               layerwise         1         1           whole matrices a rank for Muon, 1/d for the rest; in older
+//                                                       code whole tensors of any kind (whole_tensors.cpp)
 //             d = dp*cp/instances for dense parameters, edp/instances for experts. Experts that are not
 //             split apart (ep = 1, etp = tp) have edp = dp*cp, so one rule serves both.
 //             Optimizer offload moves the moments of a fraction to the host. Their master weights go too
@@ -181,6 +182,17 @@ void add_layerwise(const Grid& g, const StaticInputs& in, const Widths& w, Stati
   s.gradient_copy_fp32 += Bytes(owned * w.gradient_copy);
 }
 
+/// The same where whole tensors are dealt out: no buffer is laid out, and what is not Muon's is owned whole too.
+void add_owned(const Grid& g, const OwnedTensors& owned, const Widths& w, StaticState& s) {
+  const std::int64_t all = owned.matrices + owned.others;
+  s.weights += Bytes(g.low * w.weight + g.fp32 * kFp32Bytes);
+  s.gradients += Bytes(g.low * w.gradient + g.fp32 * kFp32Bytes);
+  s.master_weights += Bytes(all * w.master);
+  s.exp_avg += Bytes(all * w.exp_avg);
+  s.exp_avg_sq += Bytes(owned.others * w.exp_avg_sq);
+  s.gradient_copy_fp32 += Bytes(all * w.gradient_copy);
+}
+
 bool shards_weights(Sharding s) { return s == Sharding::full || s == Sharding::full_torch; }
 
 /// Weights that no optimizer sees, and those that the optimizer keeps in fp32 anyway.
@@ -194,12 +206,18 @@ void add_frozen_and_fp32(const Grid& g, const StaticInputs& in, const Widths& w,
   s.exp_avg_sq += Bytes(full.state * w.exp_avg_sq);
 }
 
-void add_grid(const Grid& g, const StaticInputs& in, const Widths& w, StaticState& s) {
-  add_frozen_and_fp32(g, in, w, s);
+void add_grid(const Grid& g, const std::optional<OwnedTensors>& owned, const StaticInputs& in, const Widths& w,
+              StaticState& s) {
   const bool layerwise = in.sharding == Sharding::layerwise;
+  const QuantizedForms q = quantized_forms(in.precision, in.fp8_param_gather, in.generation, in.transpose_cache);
+  if (layerwise && owned) {
+    s.weights += Bytes(g.frozen * w.weight - (q.keeps_bf16 ? 0 : g.linear * w.weight));
+    s.quantized_weights += Bytes(std::llround(double(g.linear) * q.bytes));
+    return add_owned(g, *owned, w, s);
+  }
+  add_frozen_and_fp32(g, in, w, s);
   if (layerwise) add_layerwise(g, in, w, s);
   const std::int64_t ordinary = layerwise ? g.low - g.matrices : g.low;
-  const QuantizedForms q = quantized_forms(in.precision, in.fp8_param_gather, in.generation, in.transpose_cache);
   const int weight_shards = shards_weights(in.sharding) ? g.shards : 1;
   const std::int64_t linear = ceil_div(g.linear, weight_shards);
   const Share share = share_of(in.sharding, ordinary, g.gaps, g.shards);
@@ -258,8 +276,8 @@ QuantizedForms quantized_forms(Precision precision, bool param_gather, GpuGenera
 StaticState static_state(const StaticInputs& in) {
   const Widths w = widths(in);
   StaticState s;
-  add_grid(dense_grid(in), in, w, s);
-  add_grid(expert_grid(in), in, w, s);
+  add_grid(dense_grid(in), in.owned_dense, in, w, s);
+  add_grid(expert_grid(in), in.owned_expert, in, w, s);
   s.weights += Bytes(in.params.buffers * kFp32Bytes);
   if (in.optimizer.kind == OptimizerKind::muon) {
     const std::int64_t largest = std::max(in.params.largest_matrix * in.tp, in.params.largest_matrix_expert);

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <optional>
+
 #include "memory/profiles.hpp"
+#include "memory/whole_tensors.hpp"
 #include "shardfit/spec/hardware.hpp"
 #include "shardfit/spec/layout.hpp"
 #include "shardfit/spec/precision.hpp"
@@ -25,6 +28,8 @@ struct StaticInputs {
   double optimizer_offload = 0;  ///< fraction of master weights and moments in host memory
   Framework framework = Framework::megatron;
   bool shard_aligned_buffers = true;  ///< layer-wise: buffers in equal shards of whole matrices
+  /// Layer-wise, where whole tensors are dealt out: what the fullest rank owns of each grid.
+  std::optional<OwnedTensors> owned_dense, owned_expert;
   int tp = 1;  ///< Muon gathers a matrix over tp to orthogonalise it
 };
 

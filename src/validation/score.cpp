@@ -45,9 +45,35 @@ bool read_after_first_step(const MeasuredRun& run) {
 /// memory.json, whose median error it brings from -1.9 % (balanced) to 0.1 %. Kind: fitted.
 constexpr double kImbalanceOfEarlySteps = 0.75;
 
+/// Whether the optimizer's moments are there in the first step already: loaded with a checkpoint, or made by a step on
+/// zeros. Megatron-LM prepares to load whether or not there is anything to load, and for Megatron-FSDP's checkpoints
+/// preparing takes such a step. Source: Megatron-LM core/optimizer/distrib_optimizer.py
+/// (_init_optimizer_states_with_dummy_values), training/checkpointing.py (load_checkpoint, is_loading).
+bool has_moments_at_start(const MeasuredRun& run) {
+  const Sharding sharding = run.scenario.base.sharding;
+  const bool fsdp = sharding == Sharding::full || sharding == Sharding::optimizer_grads;
+  return run.resumed || (fsdp && run.scenario.job.stack.entry_point == EntryPoint::megatron_lm);
+}
+
 /// fp16's dynamic loss scale starts so high (2^32) that the gradients of the first tens of steps overflow: these are
 /// skipped, and the optimizer's moments come later. Source: Megatron-LM core/optimizer/grad_scaler.py.
-bool skips_first_steps(const MeasuredRun& run) { return run.scenario.job.training.precision == Precision::fp16; }
+/// A resumed run has the scale that its first part ended with.
+bool skips_first_steps(const MeasuredRun& run) {
+  return run.scenario.job.training.precision == Precision::fp16 && !run.resumed;
+}
+
+/// The peak of a stage in early steps, when part of the routing's imbalance is not there yet.
+double early_peak(const Estimate& e, int stage) {
+  const AllocatedPeak peak = allocated_peak(e, stage);
+  return double(peak.allocated.value) - (1 - kImbalanceOfEarlySteps) * double(peak.imbalance.value);
+}
+
+/// The peak of the first step, as far as a log shows it.
+double logged_first_step(const MeasuredRun& run, const Estimate& e, int stage) {
+  if (has_moments_at_start(run)) return early_peak(e, stage);
+  if (skips_first_steps(run)) return double(ledger_of(e, stage, MemoryMoment::first_step).allocated().value);
+  return double(first_step_peak(e, stage).value);
+}
 
 /// The peak of allocated bytes over stages that a log shows. A prediction: it never looks at what was measured.
 Bytes logged_peak(const MeasuredRun& run, const Estimate& e) {
@@ -74,18 +100,21 @@ Bytes reported_peak(const MeasuredRun& run, const Estimate& e) {
   return largest(e, [](const MemoryLedger& l) { return l.total(); });
 }
 
+/// A run that logs its first step and no second one has no other peak than that step's. Which quantities a row has says
+/// so; what they are is not looked at.
+bool logs_one_step(const MeasuredRun& run) {
+  return run.quantities.contains("peak_allocated_first_step_bytes") &&
+         !run.quantities.contains("peak_allocated_second_logged_step_bytes");
+}
+
 std::optional<double> predicted(const MeasuredRun& run, const Estimate& e, const std::string& name) {
   const int last = e.layout.pp - 1;
   if (name == "static_allocated_bytes") return double(ledger_of(e, last, MemoryMoment::between_steps).allocated().value);
-  if (name == "peak_allocated_bytes") return double(allocated_peak(e, last).allocated.value);
-  if (name == "peak_allocated_first_step_bytes")
-    return double((skips_first_steps(run) ? ledger_of(e, last, MemoryMoment::first_step).allocated()
-                                          : first_step_peak(e, last)).value);
-  if (name == "peak_allocated_second_logged_step_bytes") {
-    if (skips_first_steps(run)) return double(ledger_of(e, last, MemoryMoment::first_step).allocated().value);
-    const AllocatedPeak peak = allocated_peak(e, last);
-    return double(peak.allocated.value) - (1 - kImbalanceOfEarlySteps) * double(peak.imbalance.value);
-  }
+  if (name == "peak_allocated_bytes")
+    return logs_one_step(run) ? logged_first_step(run, e, last) : double(allocated_peak(e, last).allocated.value);
+  if (name == "peak_allocated_first_step_bytes") return logged_first_step(run, e, last);
+  if (name == "peak_allocated_second_logged_step_bytes")
+    return skips_first_steps(run) ? logged_first_step(run, e, last) : early_peak(e, last);
   if (name == "peak_allocated_gb") return double(logged_peak(run, e).value) / kGB;
   if (name == "peak_gib") return in_gib(reported_peak(run, e));
   if (name == "reserved_gib") return in_gib(largest(e, reserved));

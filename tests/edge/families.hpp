@@ -18,6 +18,7 @@ struct Family {
   const char* layout;    ///< members of the layout block
   const char* stack = "megatron-bridge-2026-08";
   const char* hardware = "h100-hgx";
+  const char* switches = "";  ///< members of the stack block, beside its profile
 };
 
 inline const std::vector<Family>& all() {
@@ -51,6 +52,20 @@ inline const std::vector<Family>& all() {
       {"experts over HybridEP", "Qwen3-30B-A3B", "", R"("ep": 8, "dispatcher": "hybridep")"},
       {"MLA and MTP", "DeepSeek-V3", R"(, "mtp_layers": 1)", R"("ep": 8, "pp": 1)"},
       {"Mamba and experts", "Nemotron-3-Nano-30B-A3B", "", R"("ep": 8)"},
+      {"context parallelism, a2a", "Llama-3-8B", "", R"("cp": 4, "cp_comm_type": "a2a")"},
+      {"fp8, per tensor", "Llama-3-8B", R"(, "precision": "fp8_tensorwise", "fp8_param_gather": true)", ""},
+      {"fp8, per tensor, bf16 weights", "Llama-3-8B", R"(, "precision": "fp8_tensorwise", "fp8_param_gather": false)", ""},
+      {"fp8, delayed scaling", "Llama-3-8B", R"(, "precision": "fp8_delayed", "fp8_param_gather": true)", ""},
+      {"mxfp8, bf16 weights", "Llama-3-8B", R"(, "precision": "mxfp8", "fp8_param_gather": false)", "",
+       "megatron-bridge-perf", "b200-hgx"},
+      {"nvfp4, bf16 weights", "Llama-3-8B", R"(, "precision": "nvfp4", "fp8_param_gather": false)", "",
+       "megatron-bridge-perf", "b200-hgx"},
+      {"local graphs", "Llama-3-8B", "", R"("cuda_graph": "local")"},
+      {"frozen tower", "Qwen3-VL-8B", R"(, "frozen": ["vision_model", "vision_projection"])", ""},
+      {"latent and shared experts", "Nemotron-3-Super-120B-A12B", R"(, "routing": "balanced")", R"("ep": 8)"},
+      {"experts over allgather", "Qwen3-30B-A3B", "", R"("ep": 8, "dispatcher": "allgather")"},
+      {"older layer-wise Muon", "Llama-3-8B", R"(, "optimizer": {"kind": "muon"})", R"("sharding": "layerwise")",
+       "megatron-bridge-2026-08", "h100-hgx", R"(, "layerwise_whole_tensors": true)"},
       {"gated DeltaNet", "Qwen3.5-35B-A3B", R"(, "text_only": true)", R"("ep": 8)"},
   };
   return families;
@@ -59,7 +74,7 @@ inline const std::vector<Family>& all() {
 inline Scenario scenario_of(const Family& f) {
   const std::string text = std::string(R"({"model": ")") + f.model + R"(", "hardware": ")" + f.hardware +
                            R"(", "gpus": 8, "training": {"sequence_length": 4096, "global_batch_size": 32)" + f.training +
-                           R"(}, "layout": {)" + f.layout + R"(}, "stack": {"profile": ")" + f.stack + R"("}})";
+                           R"(}, "layout": {)" + f.layout + R"(}, "stack": {"profile": ")" + f.stack + R"(")" + f.switches + "}}";
   return io::parse_scenario(text, std::string(f.name) + ".json");
 }
 

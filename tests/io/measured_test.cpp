@@ -150,6 +150,9 @@ TEST_CASE("whose defaults fill a row goes by its software, its source and what i
   CHECK(profile("Megatron-Bridge", "card", "", R"({"task": "pretrain", "routing": "balanced"})") == "megatron-bridge-perf");
   CHECK(profile("Megatron-Bridge", "card", "", R"({"task": "pretrain", "precision": "mxfp8"})") == "megatron-bridge-perf");
   CHECK(profile("Megatron-Bridge", "card", "", R"({"task": "sft", "routing": "balanced"})") == "megatron-bridge-2026-08");
+  CHECK(profile("Megatron-Bridge", "NVIDIA-NeMo/Megatron-Bridge#1", "", plain) == "megatron-bridge-perf");
+  CHECK(profile("Megatron-Bridge", "NVIDIA-NeMo/Megatron-Bridge#1", "", R"({"task": "pretrain", "routing": "natural"})") ==
+        "megatron-bridge-2026-08");
   CHECK(profile("megatron-swift", "", "", plain) == "ms-swift");
   CHECK(profile("Megatron-LM", "", "", plain) == "megatron-lm-2026-08");
   CHECK(profile("LLaMA-Factory, FSDP2", "", "", plain) == "torch-fsdp2");
@@ -182,6 +185,34 @@ TEST_CASE("what tools do where a row is silent") {
   CHECK(runs[2].scenario.base.dispatcher == Dispatcher::hybridep);
   CHECK(runs[3].scenario.job.training.sequence_length == 576);  // 2048 x 0.2 x (1 + 3 / sqrt(32)), in steps of 64
   CHECK(runs[4].scenario.base.offload.optimizer_fraction == 0.25);
+}
+
+TEST_CASE("a note that names dispatch library, graphs and overlap fills the fields that are silent, and says so") {
+  const auto runs = read(R"json([{"id": "a", "model": "Nemotron-3-Nano-30B-A3B", "hardware": "h100-hgx", "gpus": 16,
+    "training": {"sequence_length": 8192, "global_batch_size": 16}, "layout": {"ep": 8}, "stack": {"software": "Megatron-Bridge"},
+    "note": "HybridEP, TE CUDA graphs (attn+mamba). raw 60 GB"}, {"id": "b", "model": "Qwen3-30B-A3B", "hardware": "h100-hgx",
+    "gpus": 16, "training": {"sequence_length": 4096, "global_batch_size": 16}, "layout": {"ep": 16, "dispatcher": "deepep"},
+    "stack": {"software": "Megatron-Bridge"}, "note": "HybridEP, EP overlap on, TE graphs on moe_router+moe_preprocess, forced"},
+    {"id": "c", "model": "Llama-3-8B", "hardware": "h100-hgx", "gpus": 8, "training": {"sequence_length": 4096,
+    "global_batch_size": 8}, "layout": {}, "stack": {}, "note": "without CUDA graphs; HybridEP was tried"}])json");
+  for (const MeasuredRun& r : runs) REQUIRE(r.invalid == "");
+  const Layout &a = runs[0].scenario.base, &b = runs[1].scenario.base, &c = runs[2].scenario.base;
+  CHECK(a.dispatcher == Dispatcher::hybridep);
+  CHECK(a.cuda_graph.impl == CudaGraphImpl::transformer_engine);
+  CHECK(b.dispatcher == Dispatcher::deepep);  // its field says so
+  CHECK(b.overlap.expert_alltoall);
+  CHECK(c.cuda_graph.impl == CudaGraphImpl::none);
+  const auto& said = runs[0].scenario.assumptions;
+  CHECK(std::count_if(said.begin(), said.end(), [](const std::string& t) { return t.find("from the note") != std::string::npos; }) == 2);
+}
+
+TEST_CASE("the second run of a functional test started from a checkpoint; older code deals out whole tensors") {
+  const auto runs = io::load_measured(kFolder + "memory.json");
+  const std::string muon = "megatron-lm/moe/gpt3_moe_mcore_te_ep8_resume_torch_dist_dist_muon";
+  CHECK(find(runs, muon + "/dev_dgx_h100_2nd").resumed);
+  CHECK_FALSE(find(runs, muon + "/dev_dgx_h100").resumed);
+  CHECK(find(runs, muon + "/dev_dgx_h100").scenario.job.stack.layerwise_whole_tensors);
+  CHECK_FALSE(find(runs, muon + "_param_layout/dev_dgx_h100").scenario.job.stack.layerwise_whole_tensors);
 }
 
 TEST_CASE("layers that do not divide get the split that recipes use") {

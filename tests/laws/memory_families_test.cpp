@@ -102,3 +102,79 @@ TEST_CASE("quantised weights: mxfp8 keeps two bytes and scales an element, nvfp4
   CHECK(per_byte == doctest::Approx((2 + 2.0 / 32) / (1 + 2.0 / 16)).epsilon(kClose));
   CHECK(bytes(nvfp4, MemoryTerm::saved_mlp) < bytes(mxfp8, MemoryTerm::saved_mlp));
 }
+
+TEST_CASE("gathered fp8 parameters leave out the bf16 form of each quantised weight, two bytes an element") {
+  const auto both = [](const Scenario& s) {
+    return bytes(s, MemoryTerm::weights) + bytes(s, MemoryTerm::quantized_weights);
+  };
+  for (const auto& [gathered, kept] : {std::pair{"fp8, per tensor", "fp8, per tensor, bf16 weights"}, {"mxfp8", "mxfp8, bf16 weights"},
+                                       {"nvfp4", "nvfp4, bf16 weights"}}) {
+    CAPTURE(gathered);
+    const Scenario with = families::scenario_of(gathered), without = families::scenario_of(kept);
+    REQUIRE(with.job.training.fp8_param_gather);
+    CHECK(bytes(with, MemoryTerm::quantized_weights) == bytes(without, MemoryTerm::quantized_weights));
+    CHECK(both(with) < both(without));
+  }
+  const Scenario delayed = families::scenario_of("fp8, delayed scaling"), current = families::scenario_of("fp8, per tensor");
+  CHECK(bytes(delayed, MemoryTerm::quantized_weights) == bytes(current, MemoryTerm::quantized_weights));
+}
+
+TEST_CASE("exchanging heads over cp keeps attention's output twice, the ring once") {
+  const Scenario a2a = families::scenario_of("context parallelism, a2a"), ring = families::scenario_of("context parallelism");
+  const double again = bytes(a2a, MemoryTerm::saved_attention) - bytes(ring, MemoryTerm::saved_attention);
+  const TextSpec& text = a2a.job.model.text;
+  const double output = 4096.0 / 4 * text.hidden_size * 2 * text.num_hidden_layers;  // Llama: heads x head_dim = hidden
+  CHECK(again == doctest::Approx(output).epsilon(0.05));
+}
+
+TEST_CASE("a frozen tower has weights and neither gradients nor state") {
+  const Scenario frozen = families::scenario_of("frozen tower");
+  Scenario all = frozen;
+  all.job.training.frozen = {};
+  CHECK(bytes(frozen, MemoryTerm::weights) == doctest::Approx(bytes(all, MemoryTerm::weights)).epsilon(kClose));
+  for (MemoryTerm t : {MemoryTerm::gradients, MemoryTerm::exp_avg, MemoryTerm::saved_vision}) CHECK(bytes(frozen, t) < bytes(all, t));
+}
+
+TEST_CASE("each selective module drops something of a model that has it, and never raises what is kept") {
+  struct Case { RecomputeModule module; const char* family; };
+  using M = RecomputeModule;
+  for (const Case& c : {Case{M::core_attn, "plain"}, {M::moe_act, "experts over NCCL"}, {M::layernorm, "plain"}, {M::mla_up_proj, "MLA and MTP"},
+                        {M::mlp, "plain"}, {M::moe, "experts over NCCL"}, {M::shared_experts, "latent and shared experts"},
+                        {M::gdn_norm_out, "gated DeltaNet"}}) {
+    CAPTURE(name_of(c.module));
+    Scenario with = families::scenario_of(c.family), without = with;
+    without.base.recompute = {};
+    with.base.recompute = {.granularity = RecomputeGranularity::selective, .modules = {}};
+    with.base.recompute.modules.insert(c.module);
+    const auto kept = [](const Scenario& s) {
+      double sum = 0;
+      for (std::size_t t = std::size_t(MemoryTerm::saved_attention); t <= std::size_t(MemoryTerm::saved_head); ++t)
+        sum += bytes(s, MemoryTerm(t));
+      return sum;
+    };
+    CHECK(kept(with) < kept(without));
+    CHECK(allocated(with, MemoryMoment::forward) < allocated(without, MemoryMoment::forward));
+  }
+}
+
+TEST_CASE("local graphs take no copies of inputs, and keep their pool reserved between steps") {
+  const Scenario graphs = families::scenario_of("local graphs");
+  Scenario eager = graphs;
+  eager.base.cuda_graph = {};
+  CHECK(bytes(graphs, MemoryTerm::graph_pool) == 0);
+  CHECK(bytes(graphs, MemoryTerm::allocator_reserve, MemoryMoment::between_steps) >
+        bytes(eager, MemoryTerm::allocator_reserve, MemoryMoment::between_steps));
+}
+
+TEST_CASE("the allgather dispatcher keeps the tokens of its whole group in a buffer, which others have no need of") {
+  const Scenario gathered = families::scenario_of("experts over allgather"), sent = families::scenario_of("experts over NCCL");
+  CHECK(bytes(gathered, MemoryTerm::gathered_head_input) == 8.0 * 4096 * gathered.job.model.text.hidden_size * 2);
+  CHECK(bytes(sent, MemoryTerm::gathered_head_input) == 0);
+}
+
+TEST_CASE("whole tensors dealt out: the rank with an embedding has more state than an equal share") {
+  const Scenario older = families::scenario_of("older layer-wise Muon"), layerwise = families::scenario_of("layer-wise Muon");
+  CHECK(older.job.stack.layerwise_whole_tensors);
+  CHECK(bytes(older, MemoryTerm::exp_avg_sq) > bytes(layerwise, MemoryTerm::exp_avg_sq));
+  CHECK(bytes(older, MemoryTerm::gradients) == doctest::Approx(bytes(families::scenario_of("Muon"), MemoryTerm::gradients)).epsilon(kClose));
+}

@@ -63,13 +63,16 @@ TEST_CASE("memory of Megatron-LM's functional tests and of SimuMax's B200 runs")
   const Scored s = scored("memory.json");
   CHECK(s.summary.ok >= 0.97 * s.summary.rows);
   CHECK(quantity(s.summary, "static_allocated_bytes").median_abs_error < 0.006);
-  CHECK(quantity(s.summary, "static_allocated_bytes").p90_abs_error < 0.037);
-  CHECK(within(s, "static_allocated_bytes", 24) > 0.92);
+  CHECK(quantity(s.summary, "static_allocated_bytes").p90_abs_error < 0.019);
+  CHECK(within(s, "static_allocated_bytes", 24) > 0.955);
   CHECK(quantity(s.summary, "peak_allocated_bytes").median_abs_error < 0.005);
   CHECK(quantity(s.summary, "peak_allocated_bytes").p90_abs_error < 0.022);
   CHECK(within(s, "peak_allocated_bytes", 32) > 0.87);
   CHECK(quantity(s.summary, "static_allocated_bytes_by_profile").median_abs_error < 0.0065);
-  CHECK(quantity(s.summary, "peak_allocated_second_logged_step_bytes").p90_abs_error < 0.025);
+  CHECK(quantity(s.summary, "static_allocated_bytes_by_profile").p90_abs_error < 0.046);
+  CHECK(quantity(s.summary, "peak_allocated_first_step_bytes").median_abs_error < 0.0065);
+  CHECK(quantity(s.summary, "peak_allocated_first_step_bytes").p90_abs_error < 0.028);
+  CHECK(quantity(s.summary, "peak_allocated_second_logged_step_bytes").p90_abs_error < 0.021);
   CHECK(quantity(s.summary, "peak_reserved_mib_by_rank").p90_abs_error < 0.015);
   CHECK(quantity(s.summary, "peak_allocated_mib_by_rank").max_abs_error < 0.013);
 }
@@ -109,8 +112,8 @@ TEST_CASE("layouts that NVIDIA publishes are allowed and fit") {
 
 TEST_CASE("verdicts on reported runs: better than always saying that a run fits") {
   const Scored s = scored("reported_runs.json");
-  CHECK(s.summary.verdicts.balanced_accuracy > 0.76);
-  CHECK(s.summary.verdicts.brier < 0.122);   // the base rate alone: 0.164
+  CHECK(s.summary.verdicts.balanced_accuracy > 0.77);
+  CHECK(s.summary.verdicts.brier < 0.1135);   // the base rate alone: 0.164
   CHECK(quantity(s.summary, "peak_gib").median_abs_error < 0.08);
   for (const VerdictGroup& g : verdicts_by(s.runs, s.rows, VerdictField::framework))
     if (g.group == "megatron") CHECK(g.verdicts.balanced_accuracy > 0.7);
