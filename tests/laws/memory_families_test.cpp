@@ -138,7 +138,7 @@ TEST_CASE("a frozen tower has weights and neither gradients nor state") {
 TEST_CASE("each selective module drops something of a model that has it, and never raises what is kept") {
   struct Case { RecomputeModule module; const char* family; };
   using M = RecomputeModule;
-  for (const Case& c : {Case{M::core_attn, "plain"}, {M::moe_act, "experts over NCCL"}, {M::layernorm, "plain"}, {M::mla_up_proj, "MLA and MTP"},
+  for (const Case& c : {Case{M::core_attn, "plain"}, {M::moe_act, "experts over NCCL"}, {M::layernorm, "experts over NCCL"}, {M::mla_up_proj, "MLA and MTP"},
                         {M::mlp, "plain"}, {M::moe, "experts over NCCL"}, {M::shared_experts, "latent and shared experts"},
                         {M::gdn_norm_out, "gated DeltaNet"}}) {
     CAPTURE(name_of(c.module));
