@@ -19,10 +19,9 @@ bool is_megatron_command(const std::string& software) {
 
 /// Whether a Megatron-Bridge run follows a benchmark recipe (bf16 gradients, Transformer Engine's loss, forced
 /// balance) and not a training one. Its performance guides and tables do; so do runs that state forced balance,
-/// pretraining in fp8 or fp4, which the library's recipes do not use, the pretraining of its verification cards
-/// (one says that less than 65 GiB are allocated, which fp32 gradients would pass), and pretraining that its issues
-/// report, which is that of its performance scripts unless natural routing is stated. Kind: read for guides and
-/// recipes, assumed for the rest.
+/// pretraining in fp8 or fp4, which the library's recipes do not use, and the pretraining of its verification cards
+/// (one says that less than 65 GiB are allocated, which fp32 gradients would pass). Kind: read for guides and recipes,
+/// assumed for the rest.
 bool is_benchmark(const Json& run) {
   const std::string grade = text_of(run, "perf_grade"), status = text_of(run, "status");
   const bool pretrains = text_of(run.value("training", Json::object()), "task") == "pretrain";
@@ -36,9 +35,7 @@ bool is_benchmark(const Json& run) {
   if (text_of(training, "task") != "pretrain") return false;
   const std::string precision = text_of(training, "precision");
   const bool quantized = !precision.empty() && precision != "bf16" && precision != "fp16" && precision != "fp32";
-  const std::string routing = text_of(training, "routing");
-  const bool reported = mentions(text_of(run, "source"), "Megatron-Bridge#") && routing != "natural";
-  return routing == "balanced" || quantized || reported;
+  return text_of(training, "routing") == "balanced" || quantized;
 }
 
 /// Megatron-Bridge's library recipes set expandable segments since this day (its commit cce495373). Its benchmarks did

@@ -84,42 +84,6 @@ void apply_tool_defaults(Json& run, const std::string& software) {
     recompute["modules"] = {"layernorm", "mlp"};
 }
 
-/// "TE CUDA graphs (attn+mamba)", "TE graphs on moe_router+moe_preprocess": the scopes, as far as they have a name.
-Json stated_scopes(const std::string& words) {
-  Json scopes = Json::array();
-  for (const std::string& lead : {std::string("TE CUDA graphs ("), std::string("TE graphs on ")}) {
-    auto at = words.find(lead);
-    if (at == std::string::npos) continue;
-    at += lead.size();
-    const auto end = words.find_first_not_of("abcdefghijklmnopqrstuvwxyz_+", at);
-    std::string name;
-    for (const char c : words.substr(at, end == std::string::npos ? end : end - at) + "+") {
-      if (c != '+') { name += c; continue; }
-      if (parse_name<GraphScope>(name)) scopes.push_back(name);
-      name.clear();
-    }
-  }
-  return scopes;
-}
-
-/// What a report's note says of the layout in words, where its fields are silent: dispatch library, graphs, expert
-/// overlap. A note may tell of several runs, so only words that name a setting of this one are taken.
-void read_note(Json& run, std::vector<std::string>& notes) {
-  if (!run.contains("layout") || !run["layout"].is_object()) return;
-  Json& layout = run["layout"];
-  const std::string words = text_of(run, "note");
-  const auto take = [&](const char* key, Json value) {
-    if (layout.contains(key)) return;
-    layout[key] = std::move(value);
-    notes.push_back(fmt::format("{} is taken from the note (layout.{})", layout[key].dump(), key));
-  };
-  for (const char* library : {"HybridEP", "DeepEP"})
-    if (words.starts_with(library)) take("dispatcher", library == std::string("HybridEP") ? "hybridep" : "deepep");
-  const Json scopes = stated_scopes(words);
-  if (!scopes.empty()) take("cuda_graph", Json{{"impl", "transformer_engine"}, {"scopes", scopes}});
-  if (mentions(words, "EP overlap on,")) take("overlap", Json{{"expert_alltoall", true}});
-}
-
 /// "expert capacity 1.10x" in the words of a software: 1.1. 0 where they do not say.
 double stated_capacity(const std::string& software) {
   const std::string word = "capacity ";
@@ -195,7 +159,6 @@ void size_workspaces(Json& run) {
 std::vector<std::string> apply_software(Json& run) {
   std::vector<std::string> notes;
   if (is_card(run) && text_of(run, "perf_grade") != "tuned") set_default(object_of(run, "training"), "routing", "natural");
-  read_note(run, notes);
   if (!run.contains("stack") || !run["stack"].is_object()) return notes;
   limit_deferral(run, notes);
   size_workspaces(run);

@@ -33,12 +33,9 @@ Bytes first_step_peak(const Estimate& e, int stage) {
 
 bool mentions(const std::string& text, const char* word) { return text.find(word) != std::string::npos; }
 
-/// Whether the run's own words say that its peak was read after the first step, when the optimizer's moments were not
-/// there yet. (Megatron prints the peak after the first and again after the second step.)
-bool read_after_first_step(const MeasuredRun& run) {
-  const auto note = run.fields.find("note");
-  return mentions(run.peak_kind, "iteration 1") || (note != run.fields.end() && mentions(note->second, "after iteration 1"));
-}
+/// Whether the run says that its peak was read after the first step, when the optimizer's moments were not there yet.
+/// (Megatron prints the peak after the first and again after the second step.)
+bool read_after_first_step(const MeasuredRun& run) { return mentions(run.peak_kind, "iteration 1"); }
 
 /// Of the imbalance that natural routing is taken to have, the part that is there in the second logged step (the 5th to
 /// 10th): tokens are not equally frequent, so an untrained router is not balanced either. Source: 59 MoE rows of
