@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Computes:   what bounds a call, for explanations.
-// Formula:    the largest of bytes sent over NVLink, bytes over the NIC (at the all-to-all rate where the pattern
-//             is one) and the SM time of an expert library, each over the whole time; latency if it is below a half.
+// Formula:    latency if a call of next to nothing takes half of the time. Else the largest of bytes sent over NVLink, bytes
+//             over the NIC (at the all-to-all rate where the pattern is one) and the SM time of an expert library; links of
+//             expert tokens at the shares that they reach.
 // Source:     sent_bytes.cpp, expert_library.cpp.
-// Ignores:    efficiencies of the links: a link at 60 % of its rate still bounds.
+// Ignores:    what NCCL loses between latency and a link's full rate: it counts as the link's.
 // Checked by: tests/comm/bound_test.cpp.
 #include <algorithm>
 
@@ -36,16 +37,24 @@ Bound across(topology::SharedLink shared) {
   }
 }
 
+/// Of a call that carries next to nothing.
+double latency_of(block::Traffic t, const GroupLinks& links, const Network& network) {
+  t.bytes = 1;
+  t.tokens = 1e-6;
+  return call_time(t, links, network);
+}
+
 }  // namespace
 
 Bound bound_of(const block::Traffic& traffic, const GroupLinks& links, const Network& network) noexcept {
   const double time = call_time(traffic, links, network);
   if (time <= 0) return Bound::nothing;
   const SentBytes sent = sent_bytes(traffic, links, network);
-  const double nvlink = sent.nvlink / links.nvlink.value;
-  const double nic = sent.network > 0 ? sent.network / network_rate(traffic, links) : 0;
-  const double sms = moves_expert_tokens(traffic) ? kUs * copy_time_us(traffic, links, network) : 0;
-  if (std::max({nvlink, nic, sms}) < time / 2) return Bound::latency;
+  if (latency_of(traffic, links, network) >= time / 2) return Bound::latency;
+  const bool experts = moves_expert_tokens(traffic);
+  const double nvlink = sent.nvlink / (links.nvlink.value * (experts ? network.dispatch_nvlink : 1));
+  const double nic = sent.network <= 0 ? 0 : sent.network / (network_rate(traffic, links) * (experts ? network.dispatch_network : 1));
+  const double sms = experts ? kUs * copy_time_us(traffic, links, network) : 0;
   if (sms >= nvlink && sms >= nic) return Bound::sms;
   if (nic <= nvlink) return Bound::nvlink;
   return across(is_pairwise(traffic) ? links.bound_by_alltoall : links.bound_by);

@@ -77,8 +77,11 @@ class StageTraffic {
   void add_work(const block::Op& op, const block::Work& work, std::string_view phase, double layers) {
     for (const block::Traffic& call : work.traffic) {
       const topology::GroupLinks& links = e_.parts.links()[call.group];
-      if (links.size > 1)
-        set_per_microbatch(add(op.name, phase, call, call.calls * layers * grid_.microbatches, links));
+      if (links.size > 1) {
+        TrafficRow& row = add(op.name, phase, call, call.calls * layers * grid_.microbatches, links);
+        row.tensor = call.name;
+        set_per_microbatch(row);
+      }
     }
   }
 

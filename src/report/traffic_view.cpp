@@ -12,7 +12,7 @@ namespace {
 
 constexpr const char* kMeaning =
     "payload: of the largest call; NVLink, network: sent a step; busy: a step, if nothing hid it; bound by: the link "
-    "that most of a call's time goes to";
+    "that most of a call's time goes to, or latency";
 
 Bytes rounded(double n) { return Bytes(std::llround(n)); }
 
@@ -30,7 +30,8 @@ const std::vector<Column>& columns() {
                                           {"busy_time", "busy", ColumnKind::seconds},
                                           {"bound_by", "bound by"},
                                           {"hides_behind", "hides behind"},
-                                          {"what", "of"}};
+                                          {"what", "of"},
+                                          {"tensor", "tensor"}};
   return all;
 }
 
@@ -38,7 +39,7 @@ Row row_of(const TrafficRow& row, std::string what) {
   return {{count_cell(row.stage), text_cell(row.group), text_cell(row.collective), text_cell(row.phase), row.calls_per_step,
            rounded(row.payload_bytes), rounded(row.nvlink_bytes_per_step), rounded(row.network_bytes_per_step),
            rounded(row.host_bytes_per_step), rounded(row.bytes_per_microbatch),
-           Seconds(row.busy_s), text_cell(row.bound_by), text_cell(row.hides_behind), Cell(std::move(what))},
+           Seconds(row.busy_s), text_cell(row.bound_by), text_cell(row.hides_behind), Cell(std::move(what)), text_cell(row.tensor)},
           RowKind::data, 0};
 }
 
@@ -74,6 +75,7 @@ void add_to(std::vector<Sum>& sums, const TrafficRow& row) {
   total.host_bytes_per_step += row.host_bytes_per_step;
   total.bytes_per_microbatch += row.bytes_per_microbatch;
   total.busy_s += row.busy_s;
+  total.tensor = {};
   ++same->operations;
 }
 

@@ -25,6 +25,16 @@ TEST_CASE("large messages are bound by the link they cross, small ones by latenc
   CHECK(comm::bound_of(call(CollectiveKind::all_gather, 1e9), one_domain(1, 900), network) == Bound::nothing);
 }
 
+TEST_CASE("middle sizes belong to their link once the fixed cost is less than half") {
+  const comm::Network network = network_of(GpuGeneration::blackwell);
+  const auto links = one_domain(2, 900);
+  double bytes = 1e4;
+  while (comm::bound_of(call(CollectiveKind::all_gather, bytes), links, network) == Bound::latency) bytes *= 1.1;
+  const double at = comm::collective_time(CollectiveKind::all_gather, bytes, links, network);
+  CHECK(at == doctest::Approx(2 * comm::collective_time(CollectiveKind::all_gather, 1, links, network)).epsilon(0.15));
+  CHECK(comm::bound_of(call(CollectiveKind::all_gather, bytes), links, network) == Bound::nvlink);
+}
+
 TEST_CASE("uplinks that groups share bind in place of the NIC, by the pattern") {
   const comm::Network network = network_of(GpuGeneration::blackwell);
   topology::GroupLinks links = across(4, 8, 900, 25);

@@ -27,6 +27,7 @@ struct StageMemory {
 struct TrafficRow {
   std::string_view group, collective, phase;   ///< "tp_ep", "dispatch", "forward"
   std::string_view what;                       ///< the operation that calls it
+  std::string_view tensor;                     ///< what is sent, where an operation sends more than one: "kv_ring"; else empty
   int stage = 0;                               ///< the stage whose rank this is
   double calls_per_step = 0;
   double payload_bytes = 0;                    ///< of one call (see block::Traffic)
