@@ -49,7 +49,7 @@ inline Estimate estimate() {
   e.time.add(TimeTerm::gemm, Seconds(1.5));
   e.time.add(TimeTerm::pipeline_bubble, Seconds(0.5));
   e.stages = {{0, 0.010, 0.020, 0.001, 0.002}, {1, 0.012, 0.024, 0.001, 0.002}};
-  TrafficRow gather{"tp", "all_gather", "forward", "linear_qkv", 1, 64, 1e6, 32e6, 0, 0, 0, 0.004, "nothing", "NVLink"};
+  TrafficRow gather{"tp", "all_gather", "forward", "linear_qkv", "input", 1, 64, 1e6, 32e6, 0, 0, 0, 0.004, "nothing", "NVLink"};
   TrafficRow again = gather;
   again.what = "fc1";
   TrafficRow quiet = gather;
