@@ -17,18 +17,15 @@
 namespace shardfit::block {
 namespace {
 
-constexpr double kWindowWaste = 64;        ///< keys of whole blocks beyond the window (assumed)
 constexpr double kDefaultWindow = 128;     ///< where the spec has none
-constexpr double kQueryBytesForward = 8, kQueryBytesBackward = 12;   ///< B an element of q (assumed)
+constexpr double kQueryBytesForward = 8, kQueryBytesBackward = 10;   ///< B an element of q: norm and rotation (counted, as in gqa.cpp)
 constexpr double kScoreBytes = 4;          ///< an fp32 index score
 constexpr double kIndexBytes = 4;          ///< a chosen key
 
-// Sums assumed 1.2 / 1.4 units and 40 / 60 kernels (no such run is published); norm and core carry 0.16 / 0.19, 4 /
-//   6.
-constexpr HostWork kDownForward{0.24, 8, 0}, kDownBackward{0.26, 12, 0};
-constexpr HostWork kUpForward{0.25, 8, 0}, kUpBackward{0.30, 14, 0};
-constexpr HostWork kCompressForward{0.30, 14, 0}, kCompressBackward{0.38, 18, 0};
-constexpr HostWork kProjForward{0.25, 6, 0}, kProjBackward{0.27, 10, 0};
+// Calls and launches beside the lists' (kind: counted as for multi-latent attention: modules, norms with their hooks, the
+// rotation of keys, of queries and of the result; the compressor's softmax and the indexer's choice).
+constexpr double kModuleCalls = 2, kNormCalls = 1, kNormLaunches = 1, kRotationCalls = 1, kRotationLaunches = 1;
+constexpr double kCompressCalls = 3, kCompressLaunches = 4, kChoiceCalls = 2, kChoiceLaunches = 3;
 
 Op attention_part(const char* name) { return part_op(name, View::attention, GraphScope::attn); }
 
@@ -51,8 +48,8 @@ Op down_op(const CompressedMqaSpec& m, const Shapes& s) {
   add_norm_weights(op, "kv_norm", m.head_dim, s.norm, s);
   const double rows = double(s.stream_tokens);
   keep(op, s, "compressed", tensor_bytes(rows, double(m.q_lora_rank + m.head_dim), s.e), {}, OffloadModule::qkv_linear);
-  op.forward.host = kDownForward;
-  op.backward.host = kDownBackward;
+  add_host(op.forward, kModuleCalls + kNormCalls + kRotationCalls, kNormLaunches + kRotationLaunches);
+  add_host(op.backward, 2 * kNormCalls + kRotationCalls, 2 * kNormLaunches + kRotationLaunches);
   return op;
 }
 
@@ -80,8 +77,8 @@ Op up_op(const CompressedMqaSpec& m, const Shapes& s) {
   const double elements = double(s.tokens) * double(query);
   add_memory(op.forward, op.name, kQueryBytesForward * elements);
   add_memory(op.backward, op.name, kQueryBytesBackward * elements, Pass::dgrad);
-  op.forward.host = kUpForward;
-  op.backward.host = kUpBackward;
+  add_host(op.forward, kNormCalls + kRotationCalls, kNormLaunches);
+  add_host(op.backward, 2 * kNormCalls + kRotationCalls, 2 * kNormLaunches);
   return op;
 }
 
@@ -99,6 +96,8 @@ void add_compressor(Op& op, const char* kv, const char* gate, std::int64_t dim, 
   const double bytes = rows * double(width) * s.e;
   add_memory(op.forward, "compressor", 3 * bytes);   // read both, write the (smaller) result and its softmax
   add_memory(op.backward, "compressor", 4 * bytes, Pass::dgrad);
+  add_host(op.forward, kCompressCalls, kCompressLaunches);
+  add_host(op.backward, kCompressCalls + 1, kCompressLaunches);   // the position bias has a hook
 }
 
 /// Scores of every query against the pooled keys before it; kept are the chosen indices only.
@@ -116,6 +115,7 @@ void add_indexer(Op& op, const CompressedMqaSpec& m, const Shapes& s) {
   scores.k = x.head_dim;
   scores.out_bytes = kScoreBytes / x.num_heads;      // summed over heads before they are written
   op.forward.kernels.push_back(scores);
+  add_host(op.forward, kChoiceCalls, kChoiceLaunches);
   keep(op, s, "chosen_keys", tensor_bytes(double(s.tokens), x.topk, kIndexBytes));
 }
 
@@ -123,8 +123,6 @@ Op compress_op(const CompressedMqaSpec& m, const Shapes& s) {
   Op op = attention_part("compressor");
   add_compressor(op, "compressor_kv", "compressor_gate", m.head_dim, m, s);
   if (m.indexer) add_indexer(op, m, s);
-  op.forward.host = kCompressForward;
-  op.backward.host = kCompressBackward;
   return op;
 }
 
@@ -165,8 +163,8 @@ Op proj_op(const CompressedMqaSpec& m, const Shapes& s) {
   keep_linear_input(op, s, "o_compressed", double(s.tokens), double(groups * m.o_lora_rank), {}, {},
                     {LoraTarget::linear_proj});
   add_row_traffic(op, s, double(s.hidden));
-  op.forward.host = kProjForward;
-  op.backward.host = kProjBackward;
+  add_host(op.forward, kRotationCalls, kRotationLaunches);
+  add_host(op.backward, kRotationCalls, kRotationLaunches);
   return op;
 }
 

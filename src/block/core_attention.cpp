@@ -16,6 +16,7 @@
 
 #include <algorithm>
 
+#include "block/launches.hpp"
 #include "block/linear.hpp"
 
 namespace shardfit::block {
@@ -24,7 +25,6 @@ namespace {
 constexpr double kBackwardFlops = 2.5;       ///< of forward: flash backward makes the scores again
 constexpr double kLogSumExp = 4;             ///< B a query and head, fp32
 constexpr double kMaskByte = 1;              ///< dropout mask, B an element
-constexpr double kWindowWaste = 96;          ///< keys a query beyond its window (fitted to kernel times)
 // Partial results of a ring's step (counted). Forward: read it, read and write the sum, with its share of the log-sum-exp.
 // Backward: the same of the query's and of the keys' and values' gradients.
 constexpr double kMergeForward = 8, kMergeBackward = 6;
@@ -32,8 +32,9 @@ constexpr double kShortestEffective = 512;   ///< curves are flat below (kernel 
 // Passes over the scores of an unfused softmax, each way (counted: write, read, write, read; twice in backward).
 constexpr double kScorePassesForward = 4, kScorePassesBackward = 8;
 
-// Host share of the core in its module (assumed; the modules' sums are the fitted ones), and of its backward.
-constexpr double kUnitsForward = 0.1, kKernelsForward = 3, kUnitsBackward = 0.12, kKernelsBackward = 4;
+// Calls beside the lists' (kind: counted in Transformer Engine pytorch/attention/dot_product_attention): Megatron's module,
+// the dispatch among backends, the backend's module, its function; lengths and random state are filled in.
+constexpr double kForwardCalls = 4, kForwardExtra = 1, kBackwardCalls = 1;
 
 /// One exchange of the context-parallel group, or of a level of it.
 struct Exchange { const char* name; Group group; CollectiveKind kind; Hides hides; };
@@ -185,6 +186,7 @@ void add_kernels(Op& op, const CoreAttention& core, const Shapes& s) {
   op.forward.kernels.push_back(kernel);
   kernel.pass = Pass::dgrad;
   kernel.flops *= kBackwardFlops;
+  kernel.launches = kAttentionBackwardLaunches;
   op.backward.kernels.push_back(kernel);
 }
 
@@ -212,8 +214,8 @@ Op core_attention_op(const CoreAttention& core, const Shapes& s) {
                            tensor_bytes(double(s.tokens), core.query + core.key_value, s.e), Moment::backward});
   add_kernels(op, core, s);
   add_context_parallel(op, core, s);
-  add_host(op.forward, kUnitsForward, kKernelsForward);
-  add_host(op.backward, kUnitsBackward, kKernelsBackward);
+  add_host(op.forward, kForwardCalls, kForwardExtra);
+  add_host(op.backward, kBackwardCalls);
   return op;
 }
 

@@ -6,6 +6,9 @@
 
 namespace shardfit::block {
 
+/// Keys a query beyond its window that whole tiles visit. Fitted to kernel times.
+inline constexpr double kWindowWaste = 96;
+
 /// Softmax attention between the projections, as one rank runs it. Widths are elements a token on this rank.
 struct CoreAttention {
   const char* name = "core_attention";

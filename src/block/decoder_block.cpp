@@ -21,12 +21,10 @@ constexpr double kMaskByte = 1;
 constexpr std::int64_t kScales = 3;        ///< learned scales of a hyper-connection: in, out, stream to stream
 constexpr double kStreamForward = 8, kStreamBackward = 16;   ///< mixing n streams, B an element (counted: four passes)
 
-// Share of a mixer's host work that its norm carries (assumed; sums are fitted), forward and backward. The sums of
-// the MLP kinds are carried whole by their own operations.
-constexpr double kNormUnitsForward = 0.06, kNormKernelsForward = 1, kNormUnitsBackward = 0.07, kNormKernelsBackward = 2;
-// Hyper-connections of one sublayer (assumed: no such run is published).
-constexpr double kStreamUnitsForward = 0.3, kStreamKernelsForward = 15;
-constexpr double kStreamUnitsBackward = 0.4, kStreamKernelsBackward = 25;
+// Calls and launches beside the lists' (kind: counted in transformer_layer.py, fusions/fused_bias_dropout.py and
+// hyper_connection.py: projection, norm, sigmoids and 20 Sinkhorn steps fused to a few kernels, mixing in and out).
+constexpr double kNormCalls = 1, kResidualCalls = 1;
+constexpr double kStreamCalls = 6, kStreamLaunchesForward = 8, kStreamLaunchesBackward = 16;
 
 /// How the norm before a sublayer stands to what reads it.
 struct NormPlace {
@@ -35,6 +33,7 @@ struct NormPlace {
   std::optional<OffloadModule> offload_input, offload_output;
   EnumSet<LoraTarget> adapters;
   std::optional<GraphScope> scope;
+  bool apart = false;              ///< a module of its own, not inside the linear after it
 };
 
 bool is_recurrent(const MixerKind& kind) {
@@ -46,6 +45,7 @@ NormPlace before_mixer(const MixerKind& kind, const Shapes& s) {
   const bool apart = latent || !s.transformer_engine;
   NormPlace place;
   place.output = latent ? NormOutput::two_linears : NormOutput::one_linear;
+  place.apart = apart;
   if (apart) place.dropped_by = {RecomputeModule::layernorm};
   // A fused norm runs inside the linear's offload scope; a separate one has its own.
   place.offload_input = apart ? OffloadModule::attn_norm : OffloadModule::qkv_linear;
@@ -62,12 +62,14 @@ NormPlace before_mlp(const MlpKind& kind, const Shapes& s) {
   NormPlace place;
   if (std::holds_alternative<MoeMlpSpec>(kind)) {
     place.output = NormOutput::shared;
+    place.apart = true;
     place.dropped_by = {RecomputeModule::layernorm};
     place.offload_input = OffloadModule::mlp_norm;
     place.scope = GraphScope::moe_router;
   } else {
     // Recompute of a dense MLP starts at the input of the linear's fused norm.
     place.dropped_by = {s.transformer_engine ? RecomputeModule::mlp : RecomputeModule::layernorm};
+    place.apart = !s.transformer_engine;
     if (!s.transformer_engine) place.offload_input = OffloadModule::mlp_norm;
     place.scope = GraphScope::mlp;
   }
@@ -75,9 +77,10 @@ NormPlace before_mlp(const MlpKind& kind, const Shapes& s) {
   return place;
 }
 
-void add_norm_host(Op& op) {
-  add_host(op.forward, kNormUnitsForward, kNormKernelsForward);
-  add_host(op.backward, kNormUnitsBackward, kNormKernelsBackward);
+/// A norm of its own; one inside a linear is called with it.
+void add_norm_calls(Op& op) {
+  add_host(op.forward, kNormCalls);
+  add_host(op.backward, kNormCalls);
 }
 
 Op pre_norm(const char* name, const NormPlace& place, const Shapes& s) {
@@ -92,7 +95,7 @@ Op pre_norm(const char* name, const NormPlace& place, const Shapes& s) {
 
 Op post_norm(const char* name, const NormPlace& place, const Shapes& s) {
   Op op = norm_op(name, s, s.hidden, {}, place.scope, NormOutput::not_kept);
-  add_norm_host(op);
+  add_norm_calls(op);
   return op;
 }
 
@@ -101,6 +104,8 @@ Op residual_op(const char* name, const NormPlace& place, const Shapes& s) {
   const double rows = double(s.stream_tokens), cols = double(s.hidden);
   add_memory(op.forward, name, kResidualBytes * rows * cols);
   add_memory(op.backward, name, kResidualBytes * rows * cols, Pass::dgrad);
+  add_host(op.forward, kResidualCalls);
+  add_host(op.backward, kResidualCalls);
   if (s.hidden_dropout) keep(op, s, "dropout_mask", tensor_bytes(rows, cols, kMaskByte));
   return op;
 }
@@ -125,8 +130,8 @@ Op hyper_connection_op(const char* name, const NormPlace& place, const Shapes& s
   keep(op, s, "residual_streams", tensor_bytes(rows, streams, s.e));
   add_memory(op.forward, name, kStreamForward * rows * streams);
   add_memory(op.backward, name, kStreamBackward * rows * streams, Pass::dgrad);
-  add_host(op.forward, kStreamUnitsForward, kStreamKernelsForward);
-  add_host(op.backward, kStreamUnitsBackward, kStreamKernelsBackward);
+  add_host(op.forward, kStreamCalls, kStreamLaunchesForward);
+  add_host(op.backward, kStreamCalls, kStreamLaunchesBackward);
   return op;
 }
 
@@ -151,7 +156,7 @@ void append_mixer(const MixerKind& kind, const Shapes& s, OpList& ops) {
   const NormPlace place = before_mixer(kind, s);
   if (s.residual_streams > 1) ops.push_back(hyper_connection_op("mixer_hyper_connection", place, s));
   ops.push_back(pre_norm("input_norm", place, s));
-  add_norm_host(ops.back());
+  if (place.apart) add_norm_calls(ops.back());
   std::visit(AppendMixer{s, ops}, kind);
   if (s.norm_post) ops.push_back(post_norm("post_mixer_norm", place, s));
   ops.push_back(residual_op("mixer_residual", place, s));
@@ -161,6 +166,7 @@ void append_mlp(const MlpKind& kind, const Shapes& s, OpList& ops) {
   const NormPlace place = before_mlp(kind, s);
   if (s.residual_streams > 1) ops.push_back(hyper_connection_op("mlp_hyper_connection", place, s));
   ops.push_back(pre_norm("pre_mlp_norm", place, s));
+  if (place.apart) add_norm_calls(ops.back());
   std::visit(AppendMlp{s, ops}, kind);
   if (s.norm_post) ops.push_back(post_norm("post_mlp_norm", place, s));
   ops.push_back(residual_op("mlp_residual", place, s));

@@ -10,14 +10,6 @@
 #include "block/ffn.hpp"
 
 namespace shardfit::block {
-namespace {
-
-// Host work of one dense MLP in eager mode, module units and kernel launches (kind: fitted with the host
-// coefficient).
-constexpr double kForwardUnits = 0.35, kForwardKernels = 9, kBackwardUnits = 0.45, kBackwardKernels = 18;
-
-}  // namespace
-
 void append_dense_mlp(const DenseMlpSpec& spec, const Shapes& s, OpList& ops) {
   Ffn ffn;
   ffn.view = View::dense_mlp;
@@ -27,10 +19,6 @@ void append_dense_mlp(const DenseMlpSpec& spec, const Shapes& s, OpList& ops) {
   ffn.bias = spec.bias;
   ffn.recomputed_by = {RecomputeModule::mlp};
   ffn.scope = GraphScope::mlp;
-  ffn.forward_units = kForwardUnits;
-  ffn.forward_kernels = kForwardKernels;
-  ffn.backward_units = kBackwardUnits;
-  ffn.backward_kernels = kBackwardKernels;
   append_ffn(ffn, s, ops);
 }
 

@@ -15,9 +15,10 @@
 namespace shardfit::block {
 namespace {
 
-constexpr double kLookupBytes = 6;  ///< an element of the output: read the row, write it, mask (fitted)
-constexpr double kHostForwardUnits = 0.15, kHostForwardKernels = 4, kHostBackwardUnits = 0.15,
-                 kHostBackwardKernels = 5;
+constexpr double kLookupBytes = 4, kMaskBytes = 4;  ///< an element: row read and written; both again where rows of other ranks are masked (counted)
+// Calls and launches beside the list's (kind: counted in Megatron-LM core/models/common/embeddings): embedding and table,
+// rotary angles; masks and angles are launches; backward sorts the indices and adds up by row.
+constexpr double kForwardCalls = 3, kForwardLaunches = 3, kBackwardCalls = 2, kBackwardLaunches = 4;
 
 void add_lookup_traffic(Op& op, const Shapes& s) {
   if (s.tp == 1) return;
@@ -47,16 +48,17 @@ Weight embedding_weight(const Shapes& s) {
 
 void add_embedding_lookup(Op& op, const Shapes& s) {
   const double elements = double(s.tokens) * double(s.hidden);
-  add_memory(op.forward, "embedding", kLookupBytes * elements);
-  add_host(op.forward, kHostForwardUnits, kHostForwardKernels);
+  const double lookup = (kLookupBytes + (s.tp > 1 ? kMaskBytes : 0)) * elements;
+  add_memory(op.forward, "embedding", lookup);
+  add_host(op.forward, kForwardCalls, kForwardLaunches);
   add_lookup_traffic(op, s);
   if (s.sequence_parallel)
     op.transients.push_back({"partial_embedding", tensor_bytes(elements, 1, s.e), Moment::forward, {}});
   if (!trains_base(s)) return;
   const double matrix = double(s.vocab / s.tp) * double(s.hidden);
-  add_memory(op.backward, "embedding", kLookupBytes * elements + matrix * 2 * (s.e + s.grad_bytes),
+  add_memory(op.backward, "embedding", lookup + matrix * 2 * (s.e + s.grad_bytes),
              Pass::wgrad);
-  add_host(op.backward, kHostBackwardUnits, kHostBackwardKernels);
+  add_host(op.backward, kBackwardCalls, kBackwardLaunches);
   op.transients.push_back({"embedding_gradient", tensor_bytes(matrix, 1, s.e), Moment::backward, {}});
 }
 

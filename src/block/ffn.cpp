@@ -17,25 +17,21 @@ namespace shardfit::block {
 namespace {
 
 // How host work falls on the three operations (kind: assumed; only the sum was fitted).
-constexpr double kFc1Share = 0.45, kActivationShare = 0.1, kFc2Share = 0.45;
+// Calls beside the linears' (kind: counted in Megatron-LM core/transformer/mlp.py, core/fusions/fused_bias_swiglu.py).
+constexpr double kModuleCalls = 1, kActivationForwardCalls = 2, kActivationBackwardCalls = 1;
 
-void add_host_share(Op& op, const Ffn& f, const Shapes& s, double share) {
-  add_host(op.forward, f.forward_units * share, f.forward_kernels * share);
-  if (runs_backward(s)) add_host(op.backward, f.backward_units * share, f.backward_kernels * share);
-}
-
-Op start(const char* name, const Ffn& f, const Shapes& s, double share) {
+Op start(const char* name, const Ffn& f) {
   Op op;
   op.name = name;
   op.view = f.view;
   op.recomputed_by = f.recomputed_by;
   op.scope = f.scope;
-  add_host_share(op, f, s, share);
   return op;
 }
 
 Op fc1_op(const Ffn& f, const Shapes& s, std::int64_t out) {
-  Op op = start(f.fc1, f, s, kFc1Share);
+  Op op = start(f.fc1, f);
+  add_host(op.forward, kModuleCalls);
   Linear linear;
   linear.name = f.fc1;
   linear.group = f.group;
@@ -50,7 +46,8 @@ Op fc1_op(const Ffn& f, const Shapes& s, std::int64_t out) {
 }
 
 Op activation_op(const Ffn& f, const Shapes& s, std::int64_t width) {
-  Op op = start(f.activation, f, s, kActivationShare);
+  Op op = start(f.activation, f);
+  add_host(op.forward, kActivationForwardCalls);
   const int inputs = f.gated ? 2 : 1;
   const double rows = double(s.tokens), elements = rows * double(width);
   add_memory(op.forward, f.activation, activation_forward_bytes(inputs, s.e) * elements);
@@ -58,6 +55,7 @@ Op activation_op(const Ffn& f, const Shapes& s, std::int64_t width) {
   if (s.eager_elementwise && f.gated)  // the product's other factor, which a fused kernel makes again
     keep(op, s, "activated_gate", tensor_bytes(rows, double(width), s.e), f.recomputed_by);
   if (!runs_backward(s)) return op;
+  add_host(op.backward, kActivationBackwardCalls);
   add_memory(op.backward, f.activation, activation_backward_bytes(inputs, s.e) * elements, Pass::dgrad);
   const Bytes gradients = tensor_bytes(rows, double(width) * inputs, s.e) +
                           tensor_bytes(double(s.stream_tokens), double(s.hidden), s.e);
@@ -66,7 +64,7 @@ Op activation_op(const Ffn& f, const Shapes& s, std::int64_t width) {
 }
 
 Op fc2_op(const Ffn& f, const Shapes& s, std::int64_t width) {
-  Op op = start(f.fc2, f, s, kFc2Share);
+  Op op = start(f.fc2, f);
   Shapes inner = s;  // the activation's gradient is needed wherever fc1 or anything before it trains
   inner.needs_input_grad = runs_backward(s);
   Linear linear;

@@ -18,8 +18,6 @@ struct Ffn {
   bool gated = true, bias = false;
   EnumSet<RecomputeModule> recomputed_by;
   std::optional<GraphScope> scope;
-  double forward_units = 0, forward_kernels = 0, backward_units = 0,
-         backward_kernels = 0;  ///< host, all three together
 };
 
 /// Appends the three operations. The input of fc1 is kept by whoever made it (norm_op).

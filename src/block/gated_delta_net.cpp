@@ -20,11 +20,18 @@ constexpr double kDecayBytes = 4;          ///< fp32
 // FLOP of one token and head: scores and their solve against keys and against values, state update and read.
 constexpr double kChunkKey = 4, kChunkValue = 4, kState = 6;
 
-// Module sums of the fit are 0.9 / 1.3 units and 26 / 50 kernels; the input norm carries 0.06 / 0.07 and 1 / 2.
-constexpr HostWork kInForward{0.20, 5, 0}, kInBackward{0.28, 10, 0};
-constexpr HostWork kScanForward{0.44, 14, 0}, kScanBackward{0.65, 26, 0};
-constexpr HostWork kNormForward{0.10, 4, 0}, kNormBackward{0.15, 7, 0};
-constexpr HostWork kOutForward{0.10, 2, 0}, kOutBackward{0.15, 5, 0};
+// Bytes of an element of the rule's output (kind: counted in Megatron-LM core/ssm/gated_delta_net/common.py): norm, product
+// with the gate, transposed copy; backward the same with the gate's gradient and three inputs.
+constexpr double kNormForward = 4 + 6 + 4, kNormBackward = 6 + 10 + 4;
+
+// Calls and launches beside the lists' (kind: counted in Megatron-LM core/ssm/gated_delta_net/gdn.py and
+// flash-linear-attention ops/gated_delta_rule/chunk.py). The rule: cumulative sum, scores, their solve, products with keys
+// and values, states, output; backward makes the products and states again before five of its own and a reverse sum.
+constexpr double kModuleCalls = 4;                               ///< layer, mixer, rearrangement, split
+constexpr double kFeedCalls = 9, kFeedLaunches = 9;              ///< convolution, q and k normed and repeated, decay and beta
+constexpr double kFeedHooks = 3;                                 ///< conv weight, A, dt bias
+constexpr double kRuleCalls = 2, kRuleLaunchesForward = 7, kRuleLaunchesBackward = 12;
+constexpr double kNormCalls = 2, kNormLaunches = 2;              ///< norm, then product with the gate; backward has a hook more
 
 /// Widths a token on this rank.
 struct Widths {
@@ -55,8 +62,8 @@ Op in_op(const Widths& w, const Shapes& s) {
   add_sequence_exchange(op, "projected_exchange", double(w.projected()), s);
   op.transients.push_back(
       {"projected_gradient", tensor_bytes(double(s.tokens), double(w.projected()), s.e), Moment::backward, {}});
-  op.forward.host = kInForward;
-  op.backward.host = kInBackward;
+  add_host(op.forward, kModuleCalls);
+  add_host(op.backward, 2);
   return op;
 }
 
@@ -91,8 +98,8 @@ Op scan_op(const GatedDeltaNetSpec& g, const Widths& w, const Shapes& s) {
   const Bytes states = tensor_bytes(n / kChunk, heads * dk * dv, s.e);
   op.transients.push_back({"chunk_states", states, Moment::forward, {}});
   op.transients.push_back({"chunk_states", 2 * states, Moment::backward, {}});
-  op.forward.host = kScanForward;
-  op.backward.host = kScanBackward;
+  add_host(op.forward, kFeedCalls + kRuleCalls, kFeedLaunches + kRuleLaunchesForward - 2);
+  add_host(op.backward, kFeedCalls + kFeedHooks + kRuleCalls, 2 * kFeedLaunches + kRuleLaunchesBackward - 2);
   return op;
 }
 
@@ -105,10 +112,10 @@ Op norm_op_gated(const Widths& w, const Shapes& s) {
   keep(op, s, "gate", tensor_bytes(n, value, s.e));
   keep(op, s, "normed", tensor_bytes(n, value, s.e), rerun);
   keep_linear_input(op, s, "out_proj_in", n, value, rerun, {}, {LoraTarget::out_proj});
-  add_memory(op.forward, op.name, kGatedNormForward * n * value);
-  add_memory(op.backward, op.name, kGatedNormBackward * n * value, Pass::dgrad);
-  op.forward.host = kNormForward;
-  op.backward.host = kNormBackward;
+  add_memory(op.forward, op.name, kNormForward * n * value);
+  add_memory(op.backward, op.name, kNormBackward * n * value, Pass::dgrad);
+  add_host(op.forward, kNormCalls, kNormLaunches - 1);
+  add_host(op.backward, kNormCalls + 1, 2 * kNormLaunches - 1);
   return op;
 }
 
@@ -125,8 +132,6 @@ Op out_op(const Widths& w, const Shapes& s) {
   add_linear(op, l, s);
   add_sequence_exchange(op, "result_exchange", double(w.value), s);
   add_row_traffic(op, s, double(s.hidden));
-  op.forward.host = kOutForward;
-  op.backward.host = kOutBackward;
   return op;
 }
 

@@ -3,8 +3,7 @@
 // Formula: qkv weight [(n*(1 + gate) + 2g)*d/tp, h], output [h, n*d/tp]. Kept: q, k, v after rotation
 //   N*(n + 2*max(g, tp))*d/tp*e; with q/k norms their inputs N*(n + max(g, tp))*d/tp*e and statistics; the result;
 //   with an output gate the gate and the gated result.
-// Source: Megatron-LM core/transformer/attention.py:SelfAttention; kept tensors checked on Megatron-LM's golden runs;
-//   host shares: step-time fit (module sums), split among the operations by assumption.
+// Source: Megatron-LM core/transformer/attention.py:SelfAttention; kept tensors checked on Megatron-LM's golden runs.
 // Valid when: tp divides n, and g or g divides tp.
 // Ignores: sines and cosines of the rotation, the gather's copy where g < tp.
 // Checked by: tests/block/gqa_test.cpp
@@ -17,16 +16,15 @@
 namespace shardfit::block {
 namespace {
 
-// Bytes moved for each element, both ways (kind: counted; backward factor fitted with the step times).
-constexpr double kRotationBytes = 4;         ///< read and write; the same again for q/k norms
-constexpr double kGateBytes = 6;             ///< read result and gate, write
-constexpr double kBackwardFactor = 1.3;
+// Bytes moved for each element (kind: counted).
+constexpr double kRotationBytes = 4;         ///< read and write, both ways
+constexpr double kNormForward = 4, kNormBackward = 6;   ///< of q/k norms: input and gradient in, gradient out
+constexpr double kGateForward = 6, kGateBackward = 10;  ///< result, gate in, product out; all three in, two out
 
-// Module sums of the fit are 0.45 / 0.55 units and 12 / 22 kernels; norm and core attention carry 0.16 / 0.19 and 4
-//   / 6.
-constexpr HostWork kQkvForward{0.11, 3, 0}, kQkvBackward{0.14, 6, 0};
-constexpr HostWork kRotationForward{0.08, 3, 0}, kRotationBackward{0.10, 5, 0};
-constexpr HostWork kProjForward{0.10, 2, 0}, kProjBackward{0.12, 5, 0};
+// Calls and launches beside the lists' (kind: counted in attention.py and models/common/embeddings/rope_utils.py).
+constexpr double kModuleCalls = 2, kSplitCalls = 1;              ///< layer and attention module; SplitAlongDim
+constexpr double kRotationCalls = 2, kRotationLaunches = 2;      ///< query and key apart; copies of the split
+constexpr double kQkNormCalls = 2, kQkNormLaunches = 2;          ///< backward twice as many, with a hook each
 
 /// Widths a token on this rank. A key-value head is never split: where there are fewer than tp, ranks hold copies.
 struct Widths {
@@ -71,8 +69,7 @@ Op qkv_op(const GqaSpec& g, const Widths& w, const Shapes& s) {
   add_linear(op, l, s);
   add_column_traffic(op, s, double(s.hidden));
   if (w.gathers) add_head_gather(op, w, s);
-  op.forward.host = kQkvForward;
-  op.backward.host = kQkvBackward;
+  add_host(op.forward, kModuleCalls);
   return op;
 }
 
@@ -101,11 +98,13 @@ Op rotation_op(const GqaSpec& g, const Widths& w, const Shapes& s) {
   Op op = attention_part("qk_norm_rope");
   const bool norms = g.qk_norm != QkNorm::none;
   if (norms) add_qk_norms(op, g, w, s);
-  const double bytes = kRotationBytes * double(s.tokens) * double(w.query + w.key) * (norms ? 2 : 1);
-  add_memory(op.forward, op.name, bytes + split_bytes(g, w, true, s));
-  add_memory(op.backward, op.name, bytes * kBackwardFactor + split_bytes(g, w, false, s), Pass::dgrad);
-  op.forward.host = kRotationForward;
-  op.backward.host = kRotationBackward;
+  const double elements = double(s.tokens) * double(w.query + w.key);
+  add_memory(op.forward, op.name, elements * (kRotationBytes + (norms ? kNormForward : 0)) + split_bytes(g, w, true, s));
+  add_memory(op.backward, op.name, elements * (kRotationBytes + (norms ? kNormBackward : 0)) + split_bytes(g, w, false, s),
+             Pass::dgrad);
+  const double normed = norms ? 1 : 0;
+  add_host(op.forward, kSplitCalls + kRotationCalls + normed * kQkNormCalls, kRotationLaunches + normed * kQkNormLaunches);
+  add_host(op.backward, kSplitCalls + kRotationCalls + normed * 2 * kQkNormCalls, kRotationLaunches + normed * 2 * kQkNormLaunches);
   return op;
 }
 
@@ -125,8 +124,8 @@ Op gate_op(const Widths& w, const Shapes& s) {
   const double n = double(s.tokens), width = double(w.gate);
   keep(op, s, "gate", tensor_bytes(n, width, s.e));
   keep_reference_input(op, s, "gated_context", n, width, {LoraTarget::linear_proj});
-  add_memory(op.forward, op.name, kGateBytes * n * width);
-  add_memory(op.backward, op.name, kGateBytes * kBackwardFactor * n * width, Pass::dgrad);
+  add_memory(op.forward, op.name, kGateForward * n * width);
+  add_memory(op.backward, op.name, kGateBackward * n * width, Pass::dgrad);
   return op;
 }
 
@@ -143,8 +142,6 @@ Op proj_op(const GqaSpec& g, const Widths& w, const Shapes& s) {
   add_linear(op, l, s);
   add_row_traffic(op, s, double(s.hidden));
   keep_delayed_copy(op, s, double(s.tokens), double(w.query));
-  op.forward.host = kProjForward;
-  op.backward.host = kProjBackward;
   return op;
 }
 

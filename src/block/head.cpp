@@ -34,17 +34,12 @@ constexpr double kLossForwardShare = 0.6;                         ///< (assumed)
 constexpr double kNormForwardBytes = 8, kNormBackwardBytes = 12;  ///< moved an element (counted)
 constexpr double kPlainReductions = 3, kFusedReductions = 2;      ///< all-reduces of [N] fp32 over tp
 
-// Host work of projection and loss together (kind: fitted); half falls on each.
-constexpr double kForwardUnits = 0.4, kForwardKernels = 14, kBackwardUnits = 0.3, kBackwardKernels = 12;
-constexpr double kHalf = 0.5;
+// Calls and launches beside the lists' (kind: counted in Megatron-LM core/models/gpt/gpt_model.py, schedules.py and
+// Megatron-Bridge training/gpt_step.py): the batch and its masks, the model, the loss, its mask, sum and average.
+constexpr double kStepCalls = 5, kStepLaunches = 6, kLossCalls = 3, kLossLaunches = 6, kLossBackward = 3;
 
 double columns(const Shapes& s) { return double(s.vocab / s.tp); }
 double logits(const Shapes& s) { return double(s.tokens) * columns(s); }
-
-void add_half_host(Op& op, const Shapes& s) {
-  add_host(op.forward, kForwardUnits * kHalf, kForwardKernels * kHalf);
-  if (runs_backward(s)) add_host(op.backward, kBackwardUnits * kHalf, kBackwardKernels * kHalf);
-}
 
 Op output_op(const LossUse& use, const Shapes& s) {
   Op op;
@@ -70,7 +65,7 @@ Op output_op(const LossUse& use, const Shapes& s) {
     op.backward.kernels.push_back(again);
   }
   add_column_traffic(op, inner, double(s.hidden), false);
-  add_half_host(op, s);
+  add_host(op.forward, kStepCalls, kStepLaunches);
   return op;
 }
 
@@ -130,7 +125,8 @@ Op loss_op(const LossUse& use, const Shapes& s) {
     reduction.calls = fused ? kFusedReductions : kPlainReductions;
     op.forward.traffic.push_back(reduction);
   }
-  add_half_host(op, s);
+  add_host(op.forward, kLossCalls, kLossLaunches);
+  if (runs_backward(s)) add_host(op.backward, kLossBackward, kLossBackward);
   return op;
 }
 

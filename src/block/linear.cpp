@@ -8,6 +8,7 @@
 // Valid when: weights are bf16 (or fp16, fp32) with quantised copies beside them.
 // Ignores: bias gradients (a reduction hidden in dgrad), the first quantisation of weights in a step.
 // Checked by: tests/block/linear_test.cpp
+#include "block/launches.hpp"
 #include "block/linear.hpp"
 
 #include "block/linear_traffic.hpp"
@@ -53,6 +54,7 @@ void add_gemm(Work& work, const char* name, Pass pass, Math math, double m, doub
   kernel.groups = repeats;
   kernel.out_bytes = out_bytes;
   kernel.accumulate_bytes = accumulate_bytes;
+  kernel.launches = repeats * (1 + scale_launches(math));
   work.kernels.push_back(kernel);
 }
 
@@ -74,6 +76,8 @@ void add_adapter(Op& op, const Linear& l, const Shapes& s) {
   const std::int64_t b_out = l.row_parallel ? l.out / tp : l.out;
   add_weight(op, "lora_a", ParamGroup::lora, a_out, l.in, l.split, s).trainable = true;
   add_weight(op, "lora_b", ParamGroup::lora, b_out, rank, l.split, s).trainable = true;
+  add_host(op.forward, kAdapterForwardCalls, kAdapterLaunches);
+  add_host(op.backward, kAdapterBackwardCalls, kAdapterLaunches);
   const Math math = s.precision == Precision::fp32 ? Math::fp32 : Math::bf16;
   add_gemms(op, "lora_a", math, l.tokens, double(a_out), double(l.in), s, s.needs_input_grad, true);
   add_gemms(op, "lora_b", math, l.tokens, double(b_out), double(rank), s, true, true);
@@ -147,6 +151,8 @@ void add_linear(Op& op, const Linear& l, const Shapes& s) {
   if (l.quantized && !l.input_already_cast) add_quantize(op.forward, l.name, l.tokens, in * repeats, s);
   add_gemms(op, l.name, math_of_linear(l, s), l.tokens, out, in, s, s.needs_input_grad, trains, repeats);
   if (l.quantized && (s.needs_input_grad || trains)) add_quantize(op.backward, l.name, l.tokens, out * repeats, s);
+  add_host(op.forward, kLinearForwardCalls);
+  if (s.needs_input_grad || trains) add_host(op.backward, kFunctionCalls + (trains ? kHookCalls : 0));
   if (l.adapter && s.lora_rank > 0 && s.lora_targets.contains(*l.adapter)) add_adapter(op, l, s);
 }
 
@@ -160,6 +166,7 @@ void add_quantize(Work& work, const char* name, double rows, double cols, const 
   kernel.fp4_cast = s.precision == Precision::nvfp4;
   const double per_tensor = s.generation == GpuGeneration::blackwell ? kCastPerTensor : kCastPerTensorHopper;
   kernel.bytes = rows * cols * (kernel.fp4_cast ? kCastFp4 : blocked ? kCastBlock : per_tensor);
+  kernel.launches = cast_launches(s.precision);
   work.kernels.push_back(kernel);
 }
 
@@ -173,8 +180,8 @@ void add_memory(Work& work, const char* name, double bytes, Pass pass) {
   work.kernels.push_back(kernel);
 }
 
-void add_host(Work& work, double units, double kernels) {
-  work.host.units += units;
+void add_host(Work& work, double calls, double kernels) {
+  work.host.calls += calls;
   work.host.kernels += kernels;
 }
 
@@ -225,7 +232,10 @@ Op norm_op(const char* name, const Shapes& s, std::int64_t width, EnumSet<Recomp
   add_norm_weights(op, name, width, s.norm, s);
   const double rows = double(s.stream_tokens), cols = double(width);
   add_memory(op.forward, name, kNormForward * rows * cols);
-  if (runs_backward(s)) add_memory(op.backward, name, kNormBackward * rows * cols, Pass::dgrad);
+  if (runs_backward(s)) {
+    add_memory(op.backward, name, kNormBackward * rows * cols, Pass::dgrad);
+    add_host(op.backward, trains_base(s) ? kHookCalls : 0, kNormBackwardLaunches);
+  }
   if (s.eager_elementwise) {
     // Written out, a norm keeps its input in fp32 and the scaled input that the weight multiplies.
     keep(op, s, "norm_in_fp32", tensor_bytes(rows, cols, kFp32Bytes));

@@ -44,7 +44,7 @@ void add_quantize(Work& work, const char* name, double rows, double cols, const 
 void add_memory(Work& work, const char* name, double bytes, Pass pass = Pass::forward);
 
 /// Adds host work: module units and kernel launches.
-void add_host(Work& work, double units, double kernels);
+void add_host(Work& work, double calls, double kernels = 0);
 
 /// What a norm's output is kept as.
 enum class NormOutput {

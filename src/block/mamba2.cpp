@@ -18,10 +18,13 @@ namespace {
 constexpr double kState = 6;               ///< FLOP a token, channel and state element: decay, update, read
 constexpr double kStateBytes = 4;          ///< chunk states in backward, fp32
 
-// Module sums of the fit are 0.55 / 0.70 units and 18 / 34 kernels; the input norm carries 0.06 / 0.07 and 1 / 2.
-constexpr HostWork kInForward{0.14, 4, 0}, kInBackward{0.18, 8, 0};
-constexpr HostWork kScanForward{0.20, 9, 0}, kScanBackward{0.27, 16, 0};
-constexpr HostWork kOutForward{0.15, 4, 0}, kOutBackward{0.18, 8, 0};
+// Calls and launches beside the lists' (kind: counted in Megatron-LM core/ssm/mamba_mixer.py and mamba_ssm
+// ops/triton/ssd_combined.py). The scan: cumulative sum, chunk states, their passing, products, output; backward makes the
+// first four again before six of its own and two reductions.
+constexpr double kModuleCalls = 3;                               ///< layer, mixer, rearrangement for context parallelism
+constexpr double kScanLaunchesForward = 5, kScanLaunchesBackward = 12;
+constexpr double kScanCalls = 2, kScanHooks = 5;                 ///< wrapper and function; conv weight and bias, A, D, dt bias
+constexpr double kNormCalls = 1, kNormBackward = 2;              ///< backward with its hook
 
 /// Widths a token on this rank.
 struct Widths {
@@ -53,8 +56,8 @@ Op in_op(const Mamba2Spec& m, const Widths& w, const Shapes& s) {
   keep(op, s, "zxBCdt", tensor_bytes(double(s.tokens), double(w.projected()), s.e));
   op.transients.push_back(
       {"projected_gradient", tensor_bytes(double(s.tokens), double(w.projected()), s.e), Moment::backward, {}});
-  op.forward.host = kInForward;
-  op.backward.host = kInBackward;
+  add_host(op.forward, kModuleCalls);
+  add_host(op.backward, 1);
   return op;
 }
 
@@ -79,8 +82,8 @@ Op scan_op(const Mamba2Spec& m, const Widths& w, const Shapes& s) {
   const Bytes states = tensor_bytes(n / q, inner * m.state_size, kStateBytes);
   op.transients.push_back({"chunk_states", states, Moment::forward, {}});
   op.transients.push_back({"chunk_states", states + tensor_bytes(n, double(w.conv()), s.e), Moment::backward, {}});
-  op.forward.host = kScanForward;
-  op.backward.host = kScanBackward;
+  add_host(op.forward, kScanCalls, kScanLaunchesForward - 1);
+  add_host(op.backward, kScanCalls + kScanHooks, kScanLaunchesBackward - 1);
   return op;
 }
 
@@ -104,8 +107,8 @@ Op out_op(const Mamba2Spec& m, const Widths& w, const Shapes& s) {
   add_linear(op, l, s);
   add_sequence_exchange(op, "result_exchange", inner, s);
   add_row_traffic(op, s, double(s.hidden));
-  op.forward.host = kOutForward;
-  op.backward.host = kOutBackward;
+  add_host(op.forward, kNormCalls);
+  add_host(op.backward, kNormBackward, 1);
   return op;
 }
 

@@ -19,11 +19,11 @@ namespace {
 /// Bytes of one bf16 element read and written.
 constexpr double kReadAndWrite = 4;
 
-// Module sums of the fit are 0.75 / 0.85 units and 20 / 34 kernels; norm and core attention carry 0.16 / 0.19 and 4
-//   / 6.
-constexpr HostWork kDownForward{0.14, 5, 0}, kDownBackward{0.16, 8, 0};
-constexpr HostWork kUpForward{0.30, 8, 0}, kUpBackward{0.34, 14, 0};
-constexpr HostWork kProjForward{0.15, 3, 0}, kProjBackward{0.16, 6, 0};
+// Calls and launches beside the lists' (kind: counted in multi_latent_attention.py).
+constexpr double kModuleCalls = 2;                               ///< layer and attention module
+constexpr double kSplitCalls = 1, kSplitLaunches = 2;            ///< latent, rotary key: copies; concatenation backward
+constexpr double kRotationCalls = 2, kRotationLaunches = 1;      ///< queries apart from keys and values
+constexpr double kLatentNormLaunches = 1;                        ///< each; backward two, with a hook
 
 struct Widths {
   std::int64_t heads, query_head, query, kv_up, value;
@@ -76,8 +76,8 @@ Op down_op(const Widths& w, const Shapes& s) {
   add_linear(op, kv, s);
   keep(op, s, "compressed", tensor_bytes(double(rows), double(w.q_rank + w.kv_rank + w.rope), s.e), {},
        OffloadModule::qkv_linear);
-  op.forward.host = kDownForward;
-  op.backward.host = kDownBackward;
+  add_host(op.forward, kModuleCalls + kSplitCalls, kSplitLaunches);
+  add_host(op.backward, kSplitCalls, kSplitLaunches);
   return op;
 }
 
@@ -98,6 +98,8 @@ void add_latent(Op& op, const MlaSpec& m, const char* norm, const char* kept, st
   const double rows = double(s.stream_tokens);
   if (m.latent_norms) {
     add_norm_weights(op, norm, rank, s.norm, s);
+    add_host(op.forward, 0, kLatentNormLaunches);
+    add_host(op.backward, 1, 2 * kLatentNormLaunches);
     keep(op, s, "latent_norm_statistics", tensor_bytes(rows, 1, norm_statistics_width(s)), rerun);
   }
   keep_linear_input(op, s, kept, rows, double(rank), rerun, OffloadModule::qkv_linear, {reader});
@@ -121,8 +123,8 @@ Op up_op(const MlaSpec& m, const Widths& w, const Shapes& s) {
   add_memory(op.forward, op.name, n * rotation_bytes(m, w));
   add_memory(op.backward, op.name, n * rotation_bytes(m, w), Pass::dgrad);
   op.transients.push_back({"up_projected", tensor_bytes(n, double(w.query + w.kv_up), s.e), Moment::forward});
-  op.forward.host = kUpForward;
-  op.backward.host = kUpBackward;
+  add_host(op.forward, kRotationCalls, kRotationLaunches);
+  add_host(op.backward, kRotationCalls, kRotationLaunches);
   return op;
 }
 
@@ -146,8 +148,6 @@ Op proj_op(const MlaSpec& m, const Widths& w, const Shapes& s) {
   add_linear(op, l, s);
   add_row_traffic(op, s, double(s.hidden));
   keep_delayed_copy(op, s, double(s.tokens), double(w.value));
-  op.forward.host = kProjForward;
-  op.backward.host = kProjBackward;
   return op;
 }
 

@@ -22,12 +22,13 @@ namespace {
 constexpr double kPermutePasses = 2;  ///< one permute and one chunk sort, each a read and a write
 constexpr double kReadAndWrite = 2;
 
-// Host work of dispatch and combine together (kind: fitted); half falls on each.
-constexpr double kForwardUnits = 0.4, kBackwardUnits = 0.3, kLocalForwardUnits = 0.3,
-                 kLocalBackwardUnits = 0.2;
-constexpr double kForwardKernels = 8, kBackwardKernels = 10, kLocalKernels = 8;
-constexpr double kAlltoallForwardKernels = 22,
-                 kAlltoallBackwardKernels = 18;  ///< 8 of them for the exchange itself
+// Calls and launches beside the lists' (kind: counted in token_dispatcher.py, moe_utils.py, fused_a2a.py and Transformer
+// Engine pytorch/permutation.py). A library: dispatcher, function, buffer; its metadata, prefix sum and barriers. alltoall:
+// row maps in three passes and the chunks' own, tokens and probabilities apart, chunks sorted.
+struct ExchangeHost { double calls, launches; };
+constexpr ExchangeHost kLibraryDispatch{4, 4}, kLibraryCombine{4, 2}, kLibraryBackward{3, 2};
+constexpr ExchangeHost kAlltoallDispatch{7, 8}, kAlltoallCombine{5, 2}, kAlltoallBackward{5, 3};
+constexpr ExchangeHost kLocalDispatch{3, 4}, kLocalCombine{2, 1}, kLocalBackward{2, 1};
 constexpr double kHalf = 0.5;
 
 constexpr EnumSet<RecomputeModule> kDroppedByMoe{RecomputeModule::moe};
@@ -123,13 +124,14 @@ void add_permute(Work& work, Pass pass, const MoeSizes& z, const Shapes& s) {
   work.kernels.push_back(kernel);
 }
 
-void add_dispatch_host(Op& op, const MoeSizes& z, const Shapes& s) {
-  const bool local = z.group == 1, alltoall = !fuses_permutation(s);
-  const double forward = local ? kLocalKernels : alltoall ? kAlltoallForwardKernels : kForwardKernels;
-  const double backward = local ? kLocalKernels : alltoall ? kAlltoallBackwardKernels : kBackwardKernels;
-  add_host(op.forward, (local ? kLocalForwardUnits : kForwardUnits) * kHalf, forward * kHalf);
-  if (!runs_backward(s)) return;
-  add_host(op.backward, (local ? kLocalBackwardUnits : kBackwardUnits) * kHalf, backward * kHalf);
+void add_dispatch_host(Op& op, bool to_experts, const MoeSizes& z, const Shapes& s) {
+  const bool local = z.group == 1, library = fuses_permutation(s);
+  const ExchangeHost forward = to_experts ? (local ? kLocalDispatch : library ? kLibraryDispatch : kAlltoallDispatch)
+                                          : (local ? kLocalCombine : library ? kLibraryCombine : kAlltoallCombine);
+  const ExchangeHost backward = local ? kLocalBackward : library ? kLibraryBackward : kAlltoallBackward;
+  const double padding = padding_passes(z, s) * kHalf;   // one of the two passes
+  add_host(op.forward, forward.calls + padding, forward.launches + padding);
+  if (runs_backward(s)) add_host(op.backward, backward.calls + padding, backward.launches + padding);
 }
 
 Op exchange_op(bool to_experts, const MoeMlpSpec& spec, const MoeSizes& z, const Shapes& s) {
@@ -140,7 +142,7 @@ Op exchange_op(bool to_experts, const MoeMlpSpec& spec, const MoeSizes& z, const
   op.scope = GraphScope::moe;
   add_permute(op.forward, Pass::forward, z, s);
   add_exchange(op.forward, to_experts, to_experts, spec, z, s);
-  add_dispatch_host(op, z, s);
+  add_dispatch_host(op, to_experts, z, s);
   if (!runs_backward(s)) return op;
   add_permute(op.backward, Pass::dgrad, z, s);
   add_exchange(op.backward, !to_experts, to_experts, spec, z, s);

@@ -12,6 +12,7 @@
 // Ignores: a second padded copy of the rows where fp8 padding is not fused into the permutation.
 // Checked by: tests/block/moe_test.cpp
 #include "block/ffn.hpp"
+#include "block/launches.hpp"
 #include "block/linear.hpp"
 #include "block/moe_parts.hpp"
 
@@ -29,38 +30,30 @@ constexpr double kProbability = 4;              ///< B, fp32
 /// core/fusions/fused_bias_swiglu.py, weighted_swiglu_back.
 constexpr double activation_backward_tensors(double inputs) { return (1 + 2 * inputs) + (1 + inputs); }
 
-// Expert biases (gpt-oss): split, fp32 product with the probability and concatenation, expert by expert
-// (fitted).
-constexpr double kBiasForwardInner = 30, kBiasBackwardInner = 24, kBiasColumns = 8, kBiasStream = 8;
+// Expert biases (gpt-oss), expert by expert (kind: counted in experts.py:_apply_bias). After fc2 a product with the routing
+// weight in fp32 (4 written), its sum with the rows (6, 4), concatenation (4, 4), cast (4, 2); backward casts (6), multiplies
+// twice (6, 6) and adds up over rows and columns (4, 4). After fc1 a sum (2, 2) and concatenation (2, 2); backward reads for
+// the bias's sum and splits. The stream: the output's cast and the gradient's.
+constexpr double kBiasForwardInner = 28, kBiasBackwardInner = 26, kBiasColumns = 8, kBiasStream = 8;
 
-// Host work of the three operations together (kind: fitted); casts launch once an expert.
-constexpr double kForwardUnits = 0.5, kBackwardUnits = 0.6, kActivationForwardUnits = 0.12,
-                 kActivationBackwardUnits = 0.1;
-constexpr double kForwardKernels = 8, kBackwardKernels = 14, kActivationForwardKernels = 3,
-                 kActivationBackwardKernels = 4;
-constexpr double kForwardKernelsPerExpert = 2, kBackwardKernelsPerExpert = 4;
-constexpr double kHalf = 0.5;
+// Calls and launches beside the lists' (kind: counted in experts.py and Transformer Engine pytorch/module/grouped_linear.py):
+// experts and activation modules, the function; a sum of the routing weights' gradients.
+constexpr double kModuleCalls = 1, kActivationForwardCalls = 2, kActivationBackwardCalls = 1, kActivationBackwardExtra = 1;
 
 constexpr EnumSet<RecomputeModule> kDroppedByMoe{RecomputeModule::moe};
 constexpr EnumSet<RecomputeModule> kDroppedByActivation{RecomputeModule::moe_act, RecomputeModule::moe};
 
-/// Launches for each expert beyond its GEMMs, in both linears of a pass.
-struct CastLaunches { double forward, backward; };
+/// Experts that a grouped linear goes through one by one: a GEMM each on a few streams, a cast each, a weight tensor each
+/// with its gradient hook. One kernel takes all where the grouped MLP is fused. Source: Transformer Engine
+/// common/gemm/cublaslt_gemm.cu:multi_stream_cublas_gemm, pytorch/csrc/extensions/cast.cpp:multi_tensor_quantize_impl.
+double one_by_one(const MoeSizes& z, const Shapes& s) { return s.fused_grouped_mlp ? 1 : double(z.local_experts); }
 
-/// What Transformer Engine launches an expert at a time. mxfp8: one cast of the input (of the output gradient), and each
-/// GEMM first rearranges the block scales of both its operands: 3 a linear forward, 5 backward, less the quarter that
-/// every quantised module's factor (compute/work_time.cpp) adds. nvfp4 has a Hadamard and amax pass beside them.
-/// Source: TransformerEngine pytorch/csrc/extensions/{cast,gemm}.cpp, swizzle_scaling_factors (2025-26).
-CastLaunches casts_per_expert(Precision p) {
-  constexpr CastLaunches kPerTensor{4, 4}, kBlocks{3, 3}, kMxfp8{4, 7}, kNvfp4{5, 7};
-  switch (p) {
-    case Precision::fp8_delayed:
-    case Precision::fp8_tensorwise: return kPerTensor;
-    case Precision::fp8_blockwise: return kBlocks;
-    case Precision::mxfp8: return kMxfp8;
-    case Precision::nvfp4: return kNvfp4;
-    default: return {0, 0};
-  }
+/// A cast of all experts' rows.
+void add_expert_cast(Work& work, const char* name, double columns, const MoeSizes& z, const Shapes& s) {
+  if (!is_quantized(s.precision)) return;
+  add_quantize(work, name, z.busy_rows, columns, s);
+  if (s.precision != Precision::nvfp4) work.kernels.back().launches *= one_by_one(z, s);   // nvfp4's take up to 64 at once
+  add_host(work, one_by_one(z, s));   // a tensor with its scales is made for each
 }
 
 /// Whether the activation kernel takes the routing weight, so that nothing between the two is kept.
@@ -84,6 +77,7 @@ Kernel grouped_gemm(const char* name, Pass pass, double n, double k, const MoeSi
   kernel.n = n;
   kernel.k = k;
   kernel.groups = double(z.local_experts);
+  kernel.launches = one_by_one(z, s) + (s.grouped_gemm ? 1 : one_by_one(z, s)) * scale_launches(kernel.math);
   kernel.out_bytes = s.e;
   if (pass == Pass::wgrad) kernel.out_bytes = kernel.accumulate_bytes = s.grad_bytes;
   if (s.grouped_gemm) return kernel;
@@ -159,27 +153,20 @@ void add_expert_linear(Op& op, const ExpertLinear& l, const MoeSizes& z, const S
     op.weights.push_back(w);
   }
   const double out = double(l.out), in = double(l.in);
-  if (l.casts_input) add_quantize(op.forward, l.name, z.busy_rows, in, s);
+  if (l.casts_input) add_expert_cast(op.forward, l.name, in, z, s);
   op.forward.kernels.push_back(grouped_gemm(l.name, Pass::forward, out, in, z, s));
   if (!runs_backward(s)) return;
-  if (l.casts_output_grad) add_quantize(op.backward, l.name, z.busy_rows, out, s);
+  if (l.casts_output_grad) add_expert_cast(op.backward, l.name, out, z, s);
   if (l.input_grad) op.backward.kernels.push_back(grouped_gemm(l.name, Pass::dgrad, in, out, z, s));
   if (trains_base(s)) op.backward.kernels.push_back(grouped_gemm(l.name, Pass::wgrad, out, in, z, s));
   if (s.lora_rank > 0 && s.lora_targets.contains(l.adapter))
     add_shared_adapter(op, l.out, l.in, l.input_grad, z, s);
 }
 
-/// Host work of one of the two grouped linears.
+/// Calls of one of the two grouped linears.
 void add_linear_host(Op& op, const MoeSizes& z, const Shapes& s) {
-  const double launches = s.fused_grouped_mlp ? 1 : double(z.local_experts);
-  const CastLaunches casts = casts_per_expert(s.precision);
-  const double forward =
-      kForwardKernels - kActivationForwardKernels + (kForwardKernelsPerExpert + casts.forward) * launches;
-  const double backward =
-      kBackwardKernels - kActivationBackwardKernels + (kBackwardKernelsPerExpert + casts.backward) * launches;
-  add_host(op.forward, (kForwardUnits - kActivationForwardUnits) * kHalf, forward * kHalf);
-  if (runs_backward(s))
-    add_host(op.backward, (kBackwardUnits - kActivationBackwardUnits) * kHalf, backward * kHalf);
+  add_host(op.forward, kModuleCalls + kLinearForwardCalls);
+  if (runs_backward(s)) add_host(op.backward, kFunctionCalls + (trains_base(s) ? kHookCalls * one_by_one(z, s) : 0));
 }
 
 Op expert_op(const char* name, EnumSet<RecomputeModule> recomputed_by) {
@@ -231,7 +218,7 @@ double activation_bytes(const MoeMlpSpec& spec, const MoeSizes& z, const Shapes&
 Op activation_op(const MoeMlpSpec& spec, const MoeSizes& z, const Shapes& s) {
   Op op = expert_op("expert_activation", kDroppedByActivation);
   add_memory(op.forward, "expert_activation", activation_bytes(spec, z, s, true));
-  add_host(op.forward, kActivationForwardUnits, kActivationForwardKernels);
+  add_host(op.forward, kActivationForwardCalls);
   keep(op, s, "expert_fc1_out", tensor_bytes(z.rows, double(z.inputs * z.width), s.e), kDroppedByMoe,
        offload_as(s, OffloadModule::moe_act));
   keep(op, s, "expert_probabilities", tensor_bytes(z.rows, 1, kProbability), kDroppedByMoe);
@@ -241,7 +228,7 @@ Op activation_op(const MoeMlpSpec& spec, const MoeSizes& z, const Shapes& s) {
   mark_routed(op, 0, z);
   if (!runs_backward(s)) return op;
   add_memory(op.backward, "expert_activation", activation_bytes(spec, z, s, false), Pass::dgrad);
-  add_host(op.backward, kActivationBackwardUnits, kActivationBackwardKernels);
+  add_host(op.backward, kActivationBackwardCalls, kActivationBackwardExtra);
   return op;
 }
 

@@ -3,12 +3,11 @@
 // Formula: router GEMM [T, E] with fp32 output, backward in TF32 after casts to fp32; the gradients of the
 //   input's readers added up, 6 B an element each; 9 B kept for each token and expert, the
 //   permutation's index map included (two int32 and a mask byte, or fp32 scores instead: the sum is what
-//   was measured); 30 B moved fused, 80 B unfused, each pass. HybridEP works on the routing map of its
+//   was measured); 31 B moved fused, 126 B unfused, forward. HybridEP works on the routing map of its
 //   whole group: 3*T*G*E B. The expert libraries keep maps of their own: DeepEP 4*recv*(2*El+1) B,
 //   HybridEP's handle 4*T*E*etp for rows and T*E for the map.
 // Source: Megatron-LM core/transformer/moe/{router,token_dispatcher,fused_a2a}.py, Transformer Engine
-//   permutation.py; 9 B met the measured peaks of four alltoall runs (SimuMax, B200) within 34 MiB; 30, 80
-//   B from the step-time fit.
+//   permutation.py; 9 B met the measured peaks of four alltoall runs (SimuMax, B200) within 34 MiB.
 // Valid when: the router computes in fp32 (every shipped recipe).
 // Ignores: auxiliary losses, z-loss, the all-reduce of the routing correction bias (once a step).
 // Checked by: tests/block/moe_test.cpp
@@ -19,21 +18,27 @@ namespace shardfit::block {
 namespace {
 
 constexpr double kKeptPerScore = 9;           ///< B, measured
-constexpr double kFusedBytesPerScore = 30;    ///< B moved a pass, fitted
-constexpr double kUnfusedBytesPerScore = 80;  ///< B moved a pass, fitted
+// B moved for a token and expert (kind: counted). Fused, twice (top-k, the auxiliary loss's scores): fp32 logits in, scores
+// and a copy for backward out, a byte of the map; the loss reads its scores once more. In single operations: score function
+// (8), bias (8), top-k in four passes (16), weights cleared, cloned and scattered (12), the map cleared, cast to int, cloned,
+// cast to bool (21); the same without bias and weights for the auxiliary loss, its normalisation (12) and mean (4). Source: Transformer Engine
+// common/fused_router, Megatron-LM core/transformer/moe/moe_utils.py.
+constexpr double kFusedForward = 31, kFusedBackward = 30, kUnfusedForward = 126, kUnfusedBackward = 40;
 constexpr double kFp32 = 4;
 constexpr double kTf32Passes = 2;             ///< TF32 has half the rate of bf16 and twice its bytes. Datasheet
 /// Backward runs in TF32: the input is cast to fp32 (2 read, 4 written), the fp32 gradient back to bf16. Counted.
 constexpr double kRouterCastBytes = 12;
 constexpr double kSumBytes = 6;               ///< of adding one more reader's gradient, B an element (counted)
-constexpr double kMapBytesPerScore = 3;  ///< HybridEP: read, expand, write one byte (fitted with the model)
+constexpr double kMapBytesPerScore = 3;  ///< HybridEP: read, expand, write one byte (counted)
 
-// Host work (kind: fitted with the host coefficient).
-constexpr double kRouterForwardUnits = 0.35, kRouterFusedKernels = 12, kRouterUnfusedKernels = 25;
-constexpr double kRouterBackwardUnits = 0.25, kRouterBackwardKernels = 10;
-constexpr double kPreprocessUnits = 0.2, kPreprocessKernels = 6;
-constexpr double kLatentForwardUnits = 0.075, kLatentForwardKernels = 2;  ///< each of the two projections
-constexpr double kLatentBackwardUnits = 0.1, kLatentBackwardKernels = 4;
+// Calls and launches beside the lists' (kind: counted in moe_layer.py, router.py, moe_utils.py, token_dispatcher.py).
+// Router: layer, routing, top-k, the auxiliary loss's scores, itself, its scaler and tracker; its sums and the weight's cast
+// are launches, in single operations softmax, top-k, division and scatters twice over too.
+constexpr double kRouterForwardCalls = 8, kRouterFusedLaunches = 8, kRouterUnfusedLaunches = 21;
+constexpr double kRouterBackwardCalls = 4, kRouterBackwardLaunches = 5;
+// Preprocessing: alltoall sums, gathers and splits counts and copies them to the host; the libraries reshape the map.
+constexpr double kAlltoallPreprocessCalls = 5, kAlltoallPreprocessLaunches = 12;
+constexpr double kLibraryPreprocessCalls = 3, kLibraryPreprocessLaunches = 4;
 
 constexpr EnumSet<RecomputeModule> kDroppedByMoe{RecomputeModule::moe};
 
@@ -91,8 +96,6 @@ Op latent_op(const char* name, const MoeSizes& z, const Shapes& s, std::int64_t 
   linear.in = in;
   linear.split = Split::replicated;
   add_linear(op, linear, s);
-  add_host(op.forward, kLatentForwardUnits, kLatentForwardKernels);
-  if (runs_backward(s)) add_host(op.backward, kLatentBackwardUnits, kLatentBackwardKernels);
   return op;
 }
 
@@ -117,14 +120,13 @@ Op router_op(const MoeMlpSpec& spec, const MoeSizes& z, const Shapes& s) {
   run_router_in_fp32(op, s);
   if (spec.router.correction_bias) add_correction_bias(op, z);
   const double scores = z.tokens * double(z.num_experts);
-  const double moved = scores * (s.router_fusion ? kFusedBytesPerScore : kUnfusedBytesPerScore);
-  add_memory(op.forward, "scores_and_topk", moved);
-  add_host(op.forward, kRouterForwardUnits, s.router_fusion ? kRouterFusedKernels : kRouterUnfusedKernels);
+  add_memory(op.forward, "scores_and_topk", scores * (s.router_fusion ? kFusedForward : kUnfusedForward));
+  add_host(op.forward, kRouterForwardCalls, s.router_fusion ? kRouterFusedLaunches : kRouterUnfusedLaunches);
   keep(op, s, "router_scores", tensor_bytes(scores, 1, kKeptPerScore), kDroppedByMoe);
   if (!runs_backward(s)) return op;
-  add_memory(op.backward, "scores_and_topk", moved, Pass::dgrad);
+  add_memory(op.backward, "scores_and_topk", scores * (s.router_fusion ? kFusedBackward : kUnfusedBackward), Pass::dgrad);
   add_gradient_sums(op, spec, s);
-  add_host(op.backward, kRouterBackwardUnits, kRouterBackwardKernels);
+  add_host(op.backward, kRouterBackwardCalls, kRouterBackwardLaunches);
   return op;
 }
 
@@ -134,7 +136,9 @@ Op preprocess_op(const MoeSizes& z, const Shapes& s) {
   op.view = View::dispatch;
   op.recomputed_by = kDroppedByMoe;
   op.scope = GraphScope::moe_preprocess;
-  add_host(op.forward, kPreprocessUnits, kPreprocessKernels);
+  const bool library = s.dispatcher == Dispatcher::hybridep || s.dispatcher == Dispatcher::deepep;
+  if (library) add_host(op.forward, kLibraryPreprocessCalls, kLibraryPreprocessLaunches);
+  else add_host(op.forward, kAlltoallPreprocessCalls, kAlltoallPreprocessLaunches);
   keep(op, s, "dispatch_maps", map_bytes(z, s), kDroppedByMoe);
   if (s.dispatcher == Dispatcher::hybridep && z.group > 1) {
     const double map = z.tokens * z.group * double(z.num_experts);

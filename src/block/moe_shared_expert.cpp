@@ -15,7 +15,6 @@ namespace shardfit::block {
 namespace {
 
 // Host work, as a dense MLP with a launch or two more (kind: fitted with the host coefficient).
-constexpr double kForwardUnits = 0.35, kForwardKernels = 10, kBackwardUnits = 0.45, kBackwardKernels = 20;
 constexpr double kGateScore = 4;                       ///< B, fp32
 constexpr double kSumBytes = 6;                        ///< routed and shared output added, B an element (counted)
 constexpr double kGateForward = 2, kGateBackward = 3;  ///< stream tensors moved by the product with the score
@@ -38,6 +37,8 @@ Op shared_gate_op(const Ffn& ffn, const Shapes& s) {
   add_linear(op, gate, s);
   const double rows = double(s.stream_tokens), stream = rows * double(s.hidden) * s.e;
   add_memory(op.forward, "shared_gate", kGateForward * stream);
+  add_host(op.forward, 1, 1);   // sigmoid, then the product
+  if (runs_backward(s)) add_host(op.backward, 2, 2);
   if (runs_backward(s)) add_memory(op.backward, "shared_gate", kGateBackward * stream, Pass::dgrad);
   keep(op, s, "shared_out", tensor_bytes(rows, double(s.hidden), s.e), ffn.recomputed_by);
   keep(op, s, "shared_gate_score", tensor_bytes(rows, 1, kGateScore), ffn.recomputed_by);
@@ -58,10 +59,6 @@ void append_shared_expert(const MoeMlpSpec& spec, const Shapes& s, OpList& ops) 
   ffn.bias = spec.bias;
   ffn.recomputed_by = {RecomputeModule::shared_experts, RecomputeModule::moe};
   if (!s.moe_shared_expert_overlap) ffn.scope = GraphScope::moe_router;
-  ffn.forward_units = kForwardUnits;
-  ffn.forward_kernels = kForwardKernels;
-  ffn.backward_units = kBackwardUnits;
-  ffn.backward_kernels = kBackwardKernels;
   const std::size_t first = ops.size();
   append_ffn(ffn, s, ops);
   // The overlapped shared expert gathers its input itself and keeps it whole; else it reads the norm's kept

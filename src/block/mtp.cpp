@@ -21,8 +21,9 @@ namespace {
 constexpr double kJoinForwardBytes = 16,
                  kJoinBackwardBytes = 24;  ///< norms and concatenation, B an element (counted)
 // Host work of norms, concatenation and projection (kind: assumed, a linear and three small kernels more).
-constexpr double kJoinForwardUnits = 0.2, kJoinForwardKernels = 7, kJoinBackwardUnits = 0.25,
-                 kJoinBackwardKernels = 12;
+// Calls and launches beside the lists' (kind: counted in multi_token_prediction.py): labels and tokens rolled, two norms,
+// the concatenation.
+constexpr double kJoinForwardCalls = 5, kJoinForwardLaunches = 5, kJoinBackwardCalls = 5, kJoinBackwardLaunches = 7;
 
 void add_projection(Op& op, const MtpSpec& mtp, const Shapes& s) {
   Linear linear;
@@ -56,8 +57,8 @@ Op join_op(const MtpSpec& mtp, const Shapes& s) {
   keep(op, s, "hidden_norm_in", tensor_bytes(rows, width, s.e));
   keep(op, s, "norm_statistics", tensor_bytes(rows, 2, norm_statistics_width(s)));
   add_projection(op, mtp, s);
-  add_host(op.forward, kJoinForwardUnits, kJoinForwardKernels);
-  if (runs_backward(s)) add_host(op.backward, kJoinBackwardUnits, kJoinBackwardKernels);
+  add_host(op.forward, kJoinForwardCalls, kJoinForwardLaunches);
+  if (runs_backward(s)) add_host(op.backward, kJoinBackwardCalls, kJoinBackwardLaunches);
   return op;
 }
 

@@ -82,6 +82,7 @@ struct Kernel {
   bool fp8 = false;                        ///< attention in fp8
   double bytes = 0;                        ///< memory, permute, quantize: bytes moved
   bool fp4_cast = false;                   ///< quantize: nvfp4 (Hadamard, stochastic rounding)
+  double launches = 1;                     ///< launches that this entry stands for (casts of each expert, passes)
 };
 
 /// Process groups, by Megatron's names. tp_ep is the dispatcher's group (etp x ep consecutive ranks); cp_a2a and cp_p2p are
@@ -113,9 +114,10 @@ struct Traffic {
   int top_k = 0, num_experts = 0, groups_chosen = 0, num_groups = 1;
 };
 
-/// CPU work of an operation in eager mode: module units (autograd function, TE module) and kernel launches.
+/// CPU work of an operation in eager mode beside the launches of its kernels and collectives: calls (of a module's forward,
+/// of an autograd function in either direction, of a parameter's gradient hook) and further small launches.
 struct HostWork {
-  double units = 0, kernels = 0;
+  double calls = 0, kernels = 0;
   double syncs = 0;                        ///< times the host waits for a device value
   double serial_ms = 0;                    ///< ms of host loops while the device idles: exposed, never hidden or graphed
 };

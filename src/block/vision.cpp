@@ -28,10 +28,10 @@ constexpr double kRotaryForward = 32, kRotaryBackward = 48;
 constexpr double kResidualForward = 3, kResidualBackward = 3;  ///< tensors moved by a residual add
 
 // Host (kind: estimate, fitted to published steps of one model).
-// A tower layer in eager mode: 0.55 ms forward and 0.9 ms backward (ranges 0.3..0.75, 0.5..1.3), launches included, at
-// the host costs of hardware/step-time.json; a dense decoder layer's modules are 0.95 and 1.2 units.
-constexpr double kLayerForwardUnits = 0.89, kLayerForwardKernels = 25;
-constexpr double kLayerBackwardUnits = 1.34, kLayerBackwardKernels = 45;
+// Calls and launches of a tower layer beside the lists' (kind: counted in Transformers' and Megatron-Bridge's towers, whose
+// rotary, norms and residuals are single torch operations).
+constexpr double kLayerForwardCalls = 6, kLayerForwardLaunches = 14;     ///< block, two norms, attention, MLP, activation
+constexpr double kLayerBackwardCalls = 8, kLayerBackwardLaunches = 26;   ///< hooks of biases and norms
 
 // A call of torch's attention for one span: slices, the kernel, its share of joining the results (assumed).
 constexpr double kSpanForwardKernels = 3, kSpanBackwardKernels = 5;
@@ -163,8 +163,8 @@ Op fc2_op(const VisionSpec& v, const Shapes& s) {
                     {LoraTarget::linear_fc2});
   add_output_reduction(op, v.hidden_size, s);
   add_residual(op, s);
-  add_host(op.forward, kLayerForwardUnits, kLayerForwardKernels);
-  if (runs_backward(s)) add_host(op.backward, kLayerBackwardUnits, kLayerBackwardKernels);
+  add_host(op.forward, kLayerForwardCalls, kLayerForwardLaunches);
+  if (runs_backward(s)) add_host(op.backward, kLayerBackwardCalls, kLayerBackwardLaunches);
   return op;
 }
 
@@ -172,9 +172,10 @@ void repeat(Work& work, double n) {
   for (Kernel& kernel : work.kernels) {
     kernel.groups *= n;
     kernel.bytes *= n;
+    kernel.launches *= n;
   }
   for (Traffic& traffic : work.traffic) traffic.calls *= n;
-  work.host.units *= n;
+  work.host.calls *= n;
   work.host.kernels *= n;
 }
 

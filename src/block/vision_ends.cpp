@@ -20,7 +20,8 @@ constexpr double kPositionForward = 7,
 
 // Host (kind: estimate, fitted to published steps of one model).
 constexpr double kImageMs = 1.5, kPlaceMs = 0.75e-3, kSampleMs = 1.2, kMicroBatchMs = 2;
-constexpr double kEdgeUnits = 0.2, kEdgeForwardKernels = 8, kEdgeBackwardKernels = 6;
+/// Calls and launches of patch embedding and position table beside the lists' (kind: counted).
+constexpr double kEdgeCalls = 4, kEdgeForwardLaunches = 6, kEdgeBackwardLaunches = 4;
 
 constexpr ParamGroup kGroup = ParamGroup::vision_tower;
 constexpr View kView = View::vision_encoder;
@@ -61,8 +62,8 @@ Op patch_embedding_op(const VisionSpec& v, const Shapes& s) {
     if (trains_base(s))
       add_memory(op.backward, "position_embedding", kPositionBackward * tensor, Pass::wgrad);
   }
-  add_host(op.forward, kEdgeUnits, kEdgeForwardKernels);
-  if (runs_backward(s)) add_host(op.backward, kEdgeUnits, kEdgeBackwardKernels);
+  add_host(op.forward, kEdgeCalls, kEdgeForwardLaunches);
+  if (runs_backward(s)) add_host(op.backward, kEdgeCalls, kEdgeBackwardLaunches);
   return op;
 }
 

@@ -12,8 +12,7 @@ namespace shardfit::block {
 namespace {
 
 // Host work of one merger (kind: assumed).
-constexpr double kMergerForwardUnits = 0.3, kMergerForwardKernels = 8, kMergerBackwardUnits = 0.4,
-                 kMergerBackwardKernels = 14;
+constexpr double kMergerForwardCalls = 6, kMergerForwardLaunches = 3, kMergerBackwardCalls = 8, kMergerBackwardLaunches = 6;
 
 constexpr View kView = View::vision_projector;
 
@@ -138,9 +137,9 @@ Op any_merger_op(const char* name, const Merger& m) {
       add_pooled_merger(op, m);
       break;
   }
-  add_host(op.forward, kMergerForwardUnits, kMergerForwardKernels);
+  add_host(op.forward, kMergerForwardCalls, kMergerForwardLaunches);
   if (runs_backward(vision_shapes(*m.shapes, 0, 0, m.shapes->norm, *m.build)))
-    add_host(op.backward, kMergerBackwardUnits, kMergerBackwardKernels);
+    add_host(op.backward, kMergerBackwardCalls, kMergerBackwardLaunches);
   return op;
 }
 

@@ -20,10 +20,11 @@ constexpr double kInsertForward = 8,
 constexpr double kInsertAlive = 4;     ///< whole-sequence tensors alive at once
 constexpr double kCloneTensors = 2, kAddTensors = 3;  ///< moved by a clone; by an indexed add
 
-constexpr double kLookupBytes = 6;  ///< an element of an embedding, as in embedding.cpp
+constexpr double kLookupBytes = 4;  ///< an element of an embedding, as in embedding.cpp
 
-// Host work of the insertion and of one DeepStack addition (kind: assumed).
-constexpr double kInsertUnits = 0.15, kInsertKernels = 10, kAddUnits = 0.05, kAddKernels = 4;
+// Calls and launches beside the lists' (kind: counted in Megatron-Bridge models/qwen_vl): the masks and scatters of the
+// insertion; index, sum and write of a DeepStack level.
+constexpr double kInsertCalls = 3, kInsertLaunches = 9, kAddCalls = 1, kAddLaunches = 3;
 
 constexpr View kView = View::vision_projector;
 
@@ -56,7 +57,7 @@ Op insert_op(const Shapes& s, const VisionLoad& load, double levels) {
   const double whole = double(s.sequence) * double(s.micro_batch) * double(s.hidden) * s.e;
   const double visual = load.all_tokens * double(s.hidden) * s.e, features = visual * (1 + levels);
   add_memory(op.forward, "vision_insert", kInsertForward * whole + 2 * visual);
-  add_host(op.forward, kInsertUnits, kInsertKernels);
+  add_host(op.forward, kInsertCalls, kInsertLaunches);
   op.transients.push_back({"whole_embedding", tensor_bytes(whole, kInsertAlive, 1), Moment::forward, {}});
   add_whole_embedding(op, s, whole);
   if (load.split_over_cp) {
@@ -66,7 +67,7 @@ Op insert_op(const Shapes& s, const VisionLoad& load, double levels) {
   }
   if (!runs_backward(s)) return op;
   add_memory(op.backward, "vision_insert", kInsertBackward * whole + 2 * visual, Pass::dgrad);
-  add_host(op.backward, kInsertUnits, kInsertKernels);
+  add_host(op.backward, kInsertCalls, kInsertLaunches);
   return op;
 }
 
@@ -76,11 +77,11 @@ Op deepstack_add_op(const Shapes& s, const VisionLoad& load, double levels) {
   const double visual = load.all_tokens * double(s.hidden) * s.e * double(s.stream_tokens) /
                         (double(s.sequence) * double(s.micro_batch));
   add_memory(op.forward, "deepstack_add", levels * (kCloneTensors * stream + kAddTensors * visual));
-  add_host(op.forward, levels * kAddUnits, levels * kAddKernels);
+  add_host(op.forward, levels * kAddCalls, levels * kAddLaunches);
   if (!runs_backward(s)) return op;
   add_memory(op.backward, "deepstack_add", levels * (kCloneTensors * stream + kAddTensors * visual),
              Pass::dgrad);
-  add_host(op.backward, levels * kAddUnits, levels * kAddKernels);
+  add_host(op.backward, levels * kAddCalls, levels * kAddLaunches);
   return op;
 }
 

@@ -47,7 +47,7 @@ Expectation expectation_of(Coefficient c) {
     case Coefficient::quantize_bandwidth: return {0.65, 0.4, 0.9};      // k: cast columns of the GEMM tables
     case Coefficient::nvfp4_quantize: return {1.3, 1, 2.5};             // k: the same, nvfp4 over block fp8
     case Coefficient::scan_tflops: return {60, 30, 90};                 // a: public kernel benchmarks of SSD
-    case Coefficient::host_unit_ms: return {0.3, 0.05, 1};              // a: a few TE modules of 30 to 100 us each
+    case Coefficient::host_call_us: return {20, 5, 60};                 // a: Python calls of 10 to 50 us each
     case Coefficient::host_launch_us: return {7, 3, 15};                // a: 5 to 8 us a launch through PyTorch
     case Coefficient::kernel_gap_us: return {2, 1, 4};                  // m: gaps between kernels in public traces
     case Coefficient::dispatch_nvlink: return {0.6, 0.5, 0.9};          // m: HybridEP and DeepEP microbenchmarks

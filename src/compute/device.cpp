@@ -10,6 +10,7 @@
 // Checked by: tests/compute/device_test.cpp.
 #include "compute/device.hpp"
 
+#include <algorithm>
 #include <cassert>
 
 namespace shardfit::compute {
@@ -33,6 +34,16 @@ constexpr AttentionTiles attention_tiles(GpuGeneration generation) {
   return generation == GpuGeneration::blackwell ? AttentionTiles{256, 0.8} : AttentionTiles{128, 0.3};
 }
 
+/// The nvfp4 curves are of inference kernels that use Blackwell's first fp4 instruction everywhere; training kernels use
+/// Blackwell Ultra's, half as fast again (peaks of the datasheets), where operands arrive fast enough. Fitted: the share of
+/// that gain they reach.
+constexpr double kUltraShare = 0.4;
+
+double newer_fp4(const GpuSpec& gpu) {
+  const double fp4 = gpu.peak_tflops[Math::nvfp4].value, fp8 = gpu.peak_tflops[Math::fp8].value;
+  return fp4 > 0 && fp8 > 0 ? 1 + kUltraShare * std::max(0.0, fp4 / (2 * fp8) - 1) : 1;
+}
+
 double sustained(const Job& job, Math kind) {
   const TimeCoefficients& c = job.time;
   const double gpu = job.hardware.gpu.sustained_factor.value;
@@ -40,7 +51,7 @@ double sustained(const Job& job, Math kind) {
     case Math::bf16:
     case Math::fp32: return gpu * c[Coefficient::bf16_rate];
     case Math::mxfp8: return gpu * c[Coefficient::mxfp8_rate];
-    case Math::nvfp4: return gpu * c[Coefficient::nvfp4_rate];
+    case Math::nvfp4: return gpu * c[Coefficient::nvfp4_rate] * newer_fp4(job.hardware.gpu);
     default: return gpu;
   }
 }
@@ -66,7 +77,7 @@ GemmCurve curve_of(const GpuSpec& gpu, Math kind) {
 Device make_device(const Job& job) {
   const GpuSpec& gpu = job.hardware.gpu;
   const TimeCoefficients& c = job.time;
-  constexpr double kTera = 1e12, kMilli = 1e-3, kMicro = 1e-6;
+  constexpr double kTera = 1e12, kMicro = 1e-6;
 
   Device d;
   d.sms = gpu.sm_count.value;
@@ -95,7 +106,7 @@ Device make_device(const Job& job) {
   d.nvfp4_quantize = c[Coefficient::nvfp4_quantize];
   d.scan_flops = c[Coefficient::scan_tflops] * kTera * d.sms / kScanReferenceSms;
   d.kernel_gap = c[Coefficient::kernel_gap_us] * kMicro;
-  d.host_unit = kMilli * c[Coefficient::host_unit_ms] / job.hardware.node.host_speed.value;
+  d.host_call = kMicro * c[Coefficient::host_call_us] / job.hardware.node.host_speed.value;
   d.host_launch = kMicro * c[Coefficient::host_launch_us] / job.hardware.node.host_speed.value;
   assert(d.sms > 0 && d.memory_bandwidth > 0 && d.quantize_bandwidth > 0 && d.scan_flops > 0);
   assert(d.gemm[Math::bf16].rate_tflops > 0 && d.attention_curves > 0);

@@ -25,7 +25,7 @@ struct Device {
   double scan_flops = 0;                    ///< FLOP/s
   double kernel_gap = 0;                    ///< s a kernel outside a graph
   double graphed_gap_share = 0.4;           ///< of that inside a graph
-  double host_unit = 0;                     ///< s a module unit, without its launches
+  double host_call = 0;                     ///< s of a call of a module, function or hook, without its launches
   double host_launch = 0;                   ///< s a launch
 };
 

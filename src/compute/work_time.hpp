@@ -10,9 +10,8 @@ namespace shardfit::compute {
 struct WorkTime {
   double gemm = 0, experts = 0, attention = 0, scan = 0, memory = 0, permute = 0, quantize = 0;   ///< s
   double wgrad = 0;            ///< of gemm and experts, the weight-gradient part (can be delayed)
-  double kernels = 0;          ///< launches
-  double host_units = 0;       ///< module units that the host pays for
-  double host_launches = 0;    ///< launches that it pays for (longer Python paths of quantised modules counted in)
+  double kernels = 0;          ///< launches: kernels, collectives, and what the lists do not show
+  double calls = 0;            ///< of modules, functions and hooks, which the host pays for beside the launches
   double syncs = 0;
   double serial = 0;           ///< s of host loops while the device idles
   WorkTime& operator+=(const WorkTime& o);
@@ -27,6 +26,6 @@ double memory_time(const block::Kernel& kernel, const Device& device);
 double permute_time(const block::Kernel& kernel, const Device& device);
 double quantize_time(const block::Kernel& kernel, const Device& device);
 
-WorkTime time_of(const block::Work& work, const Device& device, Precision precision);
+WorkTime time_of(const block::Work& work, const Device& device);
 
 }  // namespace shardfit::compute

@@ -2,7 +2,7 @@
 //
 // Computes    the time of a block's forward, backward and selective rerun on one micro-batch.
 // Formula     sums over operations of kernel and collective times; gaps = launches * gap (0.4 of it in a graph);
-//             host = module units * ms a unit; a replayed graph scope costs 0.12 unit, a full-iteration graph none;
+//             host = calls * ms a call + launches * us a launch; a replayed graph scope costs 3 calls, a full-iteration graph none;
 //             sync = 0.2 ms a device-to-host read of row counts.
 //             A combined 1F1B pair runs a forward F beside another micro-batch's backward B: the gradient of combine (B)
 //             behind attention (F), dispatch (F) and its gradient (B) behind the experts of both, combine (F) behind
@@ -20,7 +20,8 @@
 namespace shardfit::estimate {
 namespace {
 
-constexpr double kGraphReplayUnits = 0.12;  // fitted with the host coefficients: module units a replayed scope costs
+/// A graphed module's call, its function, the replay itself. Counted in Transformer Engine pytorch/graph.py.
+constexpr double kReplayCalls = 3;
 constexpr double kSyncSeconds = 0.2e-3;     // assumed: device idle a host read of dispatch counts; not separable from host
 
 /// How the layout's graphs cover an operation.
@@ -57,14 +58,14 @@ void add_pass(PassTime& t, const compute::WorkTime& work, const comm::TrafficTim
   t.sync += work.syncs * kSyncSeconds;
   t.serial += work.serial;
   if (launch == Launch::eager)
-    t.host += work.host_units * rates.device->host_unit + work.host_launches * rates.device->host_launch;
+    t.host += work.calls * rates.device->host_call + work.kernels * rates.device->host_launch;
 }
 
 /// Host cost of the distinct scopes replayed once each in a pass. Without scopes (local graphs) each operation kind is a
 /// replay of the whole layer: one.
 double replay_host(EnumSet<GraphScope> scopes, bool whole_layer, const TimingRates& rates) {
   const int replays = whole_layer ? 1 : scopes.size();
-  return replays * kGraphReplayUnits * rates.device->host_unit;
+  return replays * kReplayCalls * rates.device->host_call;
 }
 
 /// Whether an operation runs in the expert half of a layer (beside the dispatch) or in the attention half.
@@ -101,6 +102,11 @@ void set_hideable(BlockTime& t, const Halves& f, const Halves& b, double slowing
   t.backward.ep_slowing = slowing * t.backward.ep_hideable;
 }
 
+/// What a checkpointed module costs beside its second forward: random states of CPU, device and tracker saved, then saved,
+/// set and restored around the second run, which has a graph and a backward call of its own. Counted in Megatron-LM
+/// core/tensor_parallel/random.py, CheckpointFunction and CheckpointWithoutOutput.
+constexpr double kCheckpointForwardCalls = 5, kCheckpointBackwardCalls = 12;
+
 struct PassSum {
   PassTime time;
   Halves halves;
@@ -128,10 +134,7 @@ struct PassSum {
 }  // namespace
 
 PassTime& PassTime::operator+=(const PassTime& o) {
-  gemm += o.gemm; experts += o.experts; attention += o.attention; scan += o.scan; memory += o.memory;
-  quantize += o.quantize; gaps += o.gaps; tp += o.tp; ep += o.ep; ep_hideable += o.ep_hideable; ep_slowing += o.ep_slowing; cp += o.cp; hidden += o.hidden; sync += o.sync;
-  host += o.host;
-  serial += o.serial;
+  add(o, 1);
   return *this;
 }
 
@@ -146,8 +149,8 @@ TimedOps time_ops(const block::OpList& ops, const TimingRates& rates) {
   timed.reserve(ops.size());
   for (const block::Op& op : ops)
     timed.push_back({op.recomputed_by, op.scope, op.view,
-                     compute::time_of(op.forward, *rates.device, rates.precision),
-                     compute::time_of(op.backward, *rates.device, rates.precision),
+                     compute::time_of(op.forward, *rates.device),
+                     compute::time_of(op.backward, *rates.device),
                      comm::time_of(op.forward, *rates.links, rates.network),
                      comm::time_of(op.backward, *rates.links, rates.network)});
   return timed;
@@ -155,13 +158,18 @@ TimedOps time_ops(const block::OpList& ops, const TimingRates& rates) {
 
 BlockTime block_time(const TimedOps& ops, const Layout& layout, const TimingRates& rates) {
   PassSum forward, backward, rerun;
+  EnumSet<RecomputeModule> checkpoints;   // modules whose checkpoint runs eagerly
   const bool selective = layout.recompute.granularity == RecomputeGranularity::selective;
   for (const TimedOp& op : ops) {
     forward.add(op, true, layout, rates);
     backward.add(op, false, layout, rates);
-    if (selective && op.recomputed_by.intersects(layout.recompute.modules)) rerun.add(op, true, layout, rates);
+    if (!selective || !op.recomputed_by.intersects(layout.recompute.modules)) continue;
+    rerun.add(op, true, layout, rates);
+    if (launch_of(op, layout.cuda_graph) == Launch::eager) checkpoints = checkpoints | (op.recomputed_by & layout.recompute.modules);
   }
   BlockTime t{forward.finish(rates), backward.finish(rates), rerun.finish(rates)};
+  t.forward.host += checkpoints.size() * kCheckpointForwardCalls * rates.device->host_call;
+  t.rerun.host += checkpoints.size() * kCheckpointBackwardCalls * rates.device->host_call;
   set_hideable(t, forward.halves, backward.halves, sms_taken_share(rates));
   return t;
 }

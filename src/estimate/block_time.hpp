@@ -66,7 +66,6 @@ struct TimingRates {
   const compute::Device* device = nullptr;
   const comm::LayoutLinks* links = nullptr;
   comm::Network network;
-  Precision precision = Precision::bf16;
   double permute_left = 1;         ///< Coefficient::permute_left
   double tp_overlap_exposed = 1;   ///< Coefficient::tp_overlap_exposed
 };

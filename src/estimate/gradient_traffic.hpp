@@ -44,9 +44,10 @@ void for_each_data_parallel_call(const Problem& problem, Evaluation& e, const La
 
 /// Exposed and hidden seconds of a step.
 struct DataParallelTime { double exposed = 0, hidden = 0; };
-/// `reductions`, `gathers`: seconds of a step's calls; `microbatch_s`: of the stage, both directions.
+/// `reductions`, `gathers`: seconds of a step's calls; `forward_s`, `backward_s`: of the stage, one
+/// micro-batch.
 DataParallelTime data_parallel_time(const Layout& layout, const GridSizes& grid, double reductions, double gathers,
-                                    double microbatch_s);
+                                    double forward_s, double backward_s);
 
 namespace detail {
 

@@ -163,7 +163,7 @@ StepAccount step_account(const Problem& problem, Evaluation& e, const Layout& la
   ledger.add(TimeTerm::pipeline_p2p, Seconds(step.p2p));
 
   const StepConstants& once = step_constants(problem, e, layout, grid, account.slowest_stage);
-  const DataParallelTime dp = data_parallel_time(layout, grid, once.reductions, once.gathers, slowest.total());
+  const DataParallelTime dp = data_parallel_time(layout, grid, once.reductions, once.gathers, slowest.forward_s, slowest.backward_s);
   ledger.add(TimeTerm::data_parallel, Seconds(dp.exposed + once.exposed));
   ledger.add(TimeTerm::overlap_slowdown, Seconds(dp.hidden * slowdown));
   ledger.add(TimeTerm::optimizer, Seconds(once.optimizer));

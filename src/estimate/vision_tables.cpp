@@ -88,7 +88,6 @@ void Parts::build_vision(const Layout& layout, const block::Shapes& loaded) {
   const block::VisionLoad usual_load = load_of(now_->vision_batch, usual), most_load = load_of(now_->fullest_vision_batch, most);
   now_->tower_input = Bytes(std::llround(most_load.patches) * vision.hidden_size * kBf16Bytes);
 
-  now_->rates.precision = Precision::bf16;  // the tower never runs in fp8
   const auto make = [&](Part& part, auto operations) {
     const auto lists = [&](const block::Shapes& shapes, const block::VisionLoad& load) {
       return operations(part_shapes(job, shapes, ModelPart::vision_model),
@@ -106,7 +105,6 @@ void Parts::build_vision(const Layout& layout, const block::Shapes& loaded) {
   make(now_->vision_projector, [&](const Shapes&, const Shapes& projection, const VisionLoad& load) {
     return block::vision_projector(vision, projection, load, build);
   });
-  now_->rates.precision = job.training.precision;
 }
 
 /// Adds the three parts of the tower, then all as one. What runs again, by full or selective recompute, is in `rerun`.
@@ -114,11 +112,9 @@ void Parts::cost_vision(const Layout& layout, CostTable& costs) {
   const VisionSpec& vision = *problem_.job.model.vision;
   Layout kept = layout;                    // full recompute is the tower's own business
   if (kept.recompute.granularity == RecomputeGranularity::full) kept.recompute = {};
-  now_->rates.precision = Precision::bf16;
   const PartCosts ends = cost_part(now_->vision_ends, kept, MemoryTerm::saved_vision, {});
   PartCosts layers = cost_part(now_->vision_layers, kept, MemoryTerm::saved_vision, {});
   const PartCosts projector = cost_part(now_->vision_projector, kept, MemoryTerm::saved_vision, {});
-  now_->rates.precision = problem_.job.training.precision;
 
   const memory::CheckpointedLayers again = tower_checkpoints(problem_.job, layout.recompute);
   if (again.checkpoints > 0) {

@@ -64,6 +64,9 @@ Section effects_section(const validation::EffectSummary& e) {
               {{"clean_above_noise", "clean and above their noise", ColumnKind::count}, count_cell(e.clean_above_noise), ""},
               {{"sign_right", "of these, sign right", ColumnKind::count}, count_cell(e.sign_right), ""},
               {{"size_right", "of these, size within a third", ColumnKind::count}, count_cell(e.size_right), ""},
+              {{"families", "families of them (one change in several releases)", ColumnKind::count}, count_cell(e.families), ""},
+              {{"family_sign_right", "sign right, by family", ColumnKind::ratio}, e.family_sign_right, ""},
+              {{"family_size_right", "size within a third, by family", ColumnKind::ratio}, e.family_size_right, ""},
               {{"no_change", "clean and below their noise", ColumnKind::count}, count_cell(e.no_change), ""},
               {{"no_change_right", "of these, predicted below 5 %", ColumnKind::count}, count_cell(e.no_change_right), ""}};
   return {"effect_summary", "Effects of single changes", std::move(facts), {}};

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "validation/effects.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <map>
 
@@ -38,14 +39,21 @@ std::optional<double> predicted_change(const MeasuredEffect& effect, const Found
   return std::nullopt;
 }
 
-void judge(EffectRow& row) {
+/// How far a size is from the measured one. What a run that died had allocated is a lower bound of its need, so a
+/// difference from (or to) it bounds the change from one side only.
+double size_error(const MeasuredEffect& effect, double measured, double predicted) {
+  if (effect.quantity != "peak_memory" || effect.a_died == effect.b_died) return std::abs(predicted - measured);
+  return std::max(0.0, effect.a_died ? predicted - measured : measured - predicted);
+}
+
+void judge(const MeasuredEffect& effect, EffectRow& row) {
   const bool ratio = row.unit.empty();
   const double measured = ratio ? std::log(*row.measured) : *row.measured;
   const double predicted = ratio ? std::log(*row.predicted) : *row.predicted;
   const double noise = ratio ? std::log1p(row.noise) : row.noise;
   row.above_noise = std::abs(measured) > noise;
   row.sign_right = (measured > 0) == (predicted > 0);
-  row.size_right = row.sign_right && std::abs(predicted - measured) <= kSizeTolerance * std::abs(measured);
+  row.size_right = row.sign_right && size_error(effect, measured, predicted) <= kSizeTolerance * std::abs(measured);
   row.no_change_right = !row.above_noise && (ratio ? std::abs(predicted) < std::log1p(kNoChange) : std::abs(predicted) <= noise);
 }
 
@@ -64,6 +72,23 @@ void count(const EffectRow& row, EffectSummary& s) {
   }
 }
 
+void count_families(const std::vector<EffectRow>& rows, EffectSummary& s) {
+  struct Shares { int pairs = 0, sign = 0, size = 0; };
+  std::map<std::string, Shares> families;
+  for (const EffectRow& row : rows) {
+    if (!row.clean || !row.predicted || !row.measured || !row.above_noise) continue;
+    Shares& f = families[row.family.empty() ? row.id : row.family];
+    ++f.pairs;
+    f.sign += row.sign_right;
+    f.size += row.size_right;
+  }
+  s.families = int(families.size());
+  for (const auto& [name, f] : families) {
+    s.family_sign_right += double(f.sign) / f.pairs / s.families;
+    s.family_size_right += double(f.size) / f.pairs / s.families;
+  }
+}
+
 }  // namespace
 
 Effects score_effects(const std::vector<MeasuredEffect>& effects, const std::vector<MeasuredRun>& runs,
@@ -72,7 +97,7 @@ Effects score_effects(const std::vector<MeasuredEffect>& effects, const std::vec
   for (std::size_t i = 0; i < rows.size(); ++i) by_id[rows[i].id] = {&runs[i], &rows[i]};
   Effects out;
   for (const MeasuredEffect& effect : effects) {
-    EffectRow row{.id = effect.id, .kind = effect.kind, .quantity = effect.quantity, .unit = effect.unit,
+    EffectRow row{.id = effect.id, .kind = effect.kind, .quantity = effect.quantity, .unit = effect.unit, .family = effect.family,
                   .clean = effect.clean, .measured = effect.measured, .noise = effect.noise};
     const auto a = by_id.find(effect.a), b = by_id.find(effect.b);
     if (a == by_id.end() || b == by_id.end()) {
@@ -84,10 +109,11 @@ Effects score_effects(const std::vector<MeasuredEffect>& effects, const std::vec
         row.reason = lacking.reason.empty() ? "no prediction of " + effect.quantity : lacking.id + ": " + lacking.reason;
       }
     }
-    if (row.predicted && row.measured) judge(row);
+    if (row.predicted && row.measured) judge(effect, row);
     count(row, out.summary);
     out.rows.push_back(std::move(row));
   }
+  count_families(out.rows, out.summary);
   return out;
 }
 

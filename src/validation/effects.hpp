@@ -11,7 +11,7 @@ namespace shardfit::validation {
 
 /// One pair of runs: how a quantity moved, measured and predicted, in the file's own unit (a ratio, or GB).
 struct EffectRow {
-  std::string id, kind, quantity, unit;
+  std::string id, kind, quantity, unit, family;
   bool clean = false;
   std::optional<double> measured, predicted;
   double noise = 0;
@@ -25,6 +25,10 @@ struct EffectSummary {
   int pairs = 0, predicted = 0;
   int clean_above_noise = 0, sign_right = 0, size_right = 0;
   int no_change = 0, no_change_right = 0;
+  /// The clean pairs above their noise with the same change in several releases counted as one: how many such families, and
+  /// the means of their shares.
+  int families = 0;
+  double family_sign_right = 0, family_size_right = 0;
 };
 
 struct Effects {

@@ -48,11 +48,11 @@ TEST_CASE("query and output are split, keys are not") {
 TEST_CASE("pooled keys add to what a query sees, at most as many as the indexer picks") {
   CompressedMqaSpec m = small();
   const double each = 4.0 * 64 * 512 * kTokens;
-  CHECK(flops(m) == each * (128 + 64));
+  CHECK(flops(m) == each * (128 + 96));
   m.compress_ratio = 4;
-  CHECK(flops(m) == each * (128 + 64 + 512));
+  CHECK(flops(m) == each * (128 + 96 + 512));
   m.indexer = CompressedMqaSpec::Indexer{64, 128, 256};
-  CHECK(flops(m) == each * (128 + 64 + 256));
+  CHECK(flops(m) == each * (128 + 96 + 256));
   m.compress_ratio = 128;
-  CHECK(flops(m) == each * (128 + 64 + 16));
+  CHECK(flops(m) == each * (128 + 96 + 16));
 }

@@ -97,5 +97,5 @@ TEST_CASE("norm and residual add move 10 and 16 B an element and sublayer") {
   const double split = 4.0 * kTokens * (32 + 8) * 128, joined = 4.0 * kTokens * (32 + 16) * 128;
   CHECK(moved_bytes(ops, KernelKind::memory, false) == kTokens * kHidden * 10.0 + rotation + split);
   CHECK(moved_bytes(ops, KernelKind::memory, true) ==
-        doctest::Approx(kTokens * kHidden * 16.0 + 1.3 * rotation + joined));
+        doctest::Approx(kTokens * kHidden * 16.0 + rotation + joined));
 }

@@ -270,23 +270,22 @@ TEST_CASE("fp8 experts keep quantised inputs and cast them; the fused MLP has no
   const OpList fused = moe(deepseek_v3(), s);
   CHECK(moved_bytes({find(fused, "expert_fc2")}, KernelKind::quantize, false) == 0);
   CHECK(moved_bytes({find(fused, "expert_activation")}, KernelKind::memory, false) == 32768.0 * 2048 * 2);
-  CHECK(host_work(fused, false).kernels < host_work(ops, false).kernels / 2);
+  CHECK(host_work(fused, false).kernels < host_work(ops, false).kernels / 1.5);
 }
 
 TEST_CASE("an eager layer launches with its local experts") {
-  // 0.35 router + 0.2 preprocess + 0.4 dispatch and combine + 0.5 experts + 0.35 shared; 12 + 6 + 22 + (8 +
-  // 2*32) + 10.
   const HostWork work = host_work(moe(deepseek_v3(), on_ep(8)), false);
-  CHECK(work.units == doctest::Approx(1.8));
-  CHECK(work.kernels == doctest::Approx(122));
+  CHECK(work.calls == 9 + 5 + 7 + (2 + 2 + 2) + 5 + 5);
+  CHECK(work.kernels == 10 + 12 + 10 + (32 + 1 + 32) + 4 + 4);
 }
 
-TEST_CASE("mxfp8 experts launch casts and rearranged scales one by one; the activation's backward is two kernels") {
+TEST_CASE("mxfp8 experts are cast one by one, their scales rearranged together; the activation's backward is two kernels") {
   Shapes s = on_ep(8);
   s.precision = Precision::mxfp8;
   s.generation = GpuGeneration::blackwell;
   const OpList ops = moe(deepseek_v3(), s);
-  CHECK(host_work(ops, false).kernels == doctest::Approx(122 + 4 * 32));
+  // Two casts of 32 experts, scales of two grouped GEMMs; the shared expert's two linears; padding.
+  CHECK(host_work(ops, false).kernels == 105 + 2 * 32 + 4 + 2 * 3 + 2);
   // 8 tensors of 32768 rows by 2048 in bf16: 3 read and 2 written by the first kernel, 3 read by the second.
   CHECK(moved_bytes({find(ops, "expert_activation")}, KernelKind::memory, true) == 32768.0 * 2048 * 2 * 8);
 }

@@ -86,12 +86,15 @@ inline double traffic_bytes(const OpList& ops, Group group, CollectiveKind kind,
   return sum;
 }
 
+/// Calls, and all launches: of kernels, collectives and what the lists do not show.
 inline HostWork host_work(const OpList& ops, bool backward) {
   HostWork sum;
   for (const Op& op : ops) {
-    const HostWork& h = (backward ? op.backward : op.forward).host;
-    sum.units += h.units;
-    sum.kernels += h.kernels;
+    const Work& work = backward ? op.backward : op.forward;
+    sum.calls += work.host.calls;
+    sum.kernels += work.host.kernels;
+    for (const Kernel& kernel : work.kernels) sum.kernels += kernel.launches;
+    for (const Traffic& traffic : work.traffic) sum.kernels += traffic.calls;
   }
   return sum;
 }

@@ -14,7 +14,7 @@ TEST_CASE("rates are datasheet figures times the shared factors") {
   CHECK(d.quantize_bandwidth == doctest::Approx(3.08e12));
   CHECK(d.scan_flops == doctest::Approx(66e12 * 152 / 132));
   CHECK(d.kernel_gap == doctest::Approx(3e-6));
-  CHECK(d.host_unit == doctest::Approx(0.3e-3));
+  CHECK(d.host_call == doctest::Approx(15e-6));
   CHECK(d.host_launch == doctest::Approx(7e-6));
   CHECK(d.attention_curves == 4);
 }

@@ -23,7 +23,7 @@ block::Work one_of_each() {
     kernel.effective_sequence = 4096;
     work.kernels.push_back(kernel);
   }
-  work.host = {0.5, 20, 1};
+  work.host = {3, 20, 1};
   return work;
 }
 
@@ -32,7 +32,7 @@ block::Work one_of_each() {
 TEST_CASE("every kind of kernel lands in its own sum") {
   const Device d = sample_device();
   const block::Work work = one_of_each();
-  const WorkTime t = time_of(work, d, Precision::bf16);
+  const WorkTime t = time_of(work, d);
   CHECK(t.gemm == gemm_time(work.kernels[0], d));
   CHECK(t.experts == grouped_gemm_time(work.kernels[1], d));
   CHECK(t.attention == attention_time(work.kernels[2], d));
@@ -47,30 +47,28 @@ TEST_CASE("every kind of kernel lands in its own sum") {
 TEST_CASE("weight gradients are counted twice over: in their kind and apart") {
   block::Work work = one_of_each();
   for (Kernel& kernel : work.kernels) kernel.pass = Pass::wgrad;
-  const WorkTime t = time_of(work, sample_device(), Precision::bf16);
+  const WorkTime t = time_of(work, sample_device());
   CHECK(t.wgrad == doctest::Approx(t.gemm + t.experts));
 }
 
-TEST_CASE("host work: launches and units by precision") {
-  const block::Work work = one_of_each();
-  const Device d = sample_device();
-  const auto host = [&](Precision p) { return time_of(work, d, p); };
-  CHECK(host(Precision::bf16).kernels == 20);
-  CHECK(host(Precision::bf16).host_units == doctest::Approx(0.5));
-  CHECK(host(Precision::bf16).host_launches == doctest::Approx(20));
-  CHECK(host(Precision::fp8_tensorwise).kernels == doctest::Approx(27));
-  CHECK(host(Precision::fp8_tensorwise).host_units == doctest::Approx(0.5 * 1.25));
-  CHECK(host(Precision::mxfp8).host_launches == doctest::Approx(25 * 1.25));
-  CHECK(host(Precision::nvfp4).kernels == doctest::Approx(28));
-  CHECK(host(Precision::nvfp4).host_launches == doctest::Approx(28 * 1.35));
+TEST_CASE("launches: of kernels, of collectives, and what the lists do not show") {
+  block::Work work = one_of_each();
+  const double kinds = double(work.kernels.size());
+  CHECK(time_of(work, sample_device()).kernels == 20 + kinds);
+  work.kernels.front().launches = 3;
+  work.traffic.resize(1);
+  work.traffic.front().calls = 2;
+  const WorkTime t = time_of(work, sample_device());
+  CHECK(t.kernels == 20 + kinds + 2 + 2);
+  CHECK(t.calls == 3);
 }
 
 TEST_CASE("sums add field by field") {
-  const WorkTime once = time_of(one_of_each(), sample_device(), Precision::bf16);
+  const WorkTime once = time_of(one_of_each(), sample_device());
   WorkTime twice = once;
   twice += once;
   CHECK(twice.gemm == 2 * once.gemm);
   CHECK(twice.permute == 2 * once.permute);
-  CHECK(twice.host_units == 2 * once.host_units);
+  CHECK(twice.calls == 2 * once.calls);
   CHECK(twice.syncs == 2 * once.syncs);
 }

@@ -20,7 +20,7 @@ enum class Coefficient {
   quantize_bandwidth,      ///< fraction of HBM bandwidth in quantise kernels
   nvfp4_quantize,          ///< nvfp4 quantise cost over its byte count
   scan_tflops,             ///< Mamba2 / gated DeltaNet scan TFLOP/s on 132 SMs
-  host_unit_ms,            ///< host ms per module unit (autograd function, TE module), without its launches
+  host_call_us,            ///< host us per call (module forward, autograd function, gradient hook), without its launches
   host_launch_us,          ///< host us per kernel launch
   kernel_gap_us,           ///< device time lost per kernel outside a graph
   dispatch_nvlink,         ///< fraction of NVLink reached by HybridEP and DeepEP
@@ -36,7 +36,7 @@ enum class Coefficient {
 template <>
 inline constexpr std::array<std::string_view, kCount<Coefficient>> kNames<Coefficient> = {
     "bf16_rate", "mxfp8_rate", "nvfp4_rate", "grouped_gemm_rate", "attention_backward_rate", "memory_hopper",
-    "memory_blackwell", "quantize_bandwidth", "nvfp4_quantize", "scan_tflops", "host_unit_ms", "host_launch_us",
+    "memory_blackwell", "quantize_bandwidth", "nvfp4_quantize", "scan_tflops", "host_call_us", "host_launch_us",
     "kernel_gap_us", "dispatch_nvlink", "alltoall_rate", "dispatch_network", "expert_overlap_hidden", "permute_left",
     "tp_overlap_exposed", "overlap_slowdown", "step_overhead_ms"};
 
