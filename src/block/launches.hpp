@@ -33,6 +33,11 @@ inline constexpr double kNormBackwardLaunches = 2;
 /// (Megatron-LM core/distributed/distributed_data_parallel.py).
 inline constexpr double kLinearForwardCalls = 1, kFunctionCalls = 1, kHookCalls = 1;
 
+/// A quantised tensor is an object of several buffers that Python handles one by one. Forward of a linear makes the input's
+/// and keeps it, sets the weight's usage and keeps it; backward restores both and sets their usage, makes the gradient's and
+/// sets its usage (pytorch/quantized_tensor.py:prepare_for_saving, pytorch/module/{linear,grouped_linear}.py).
+inline constexpr double kQuantizedForwardCalls = 4, kQuantizedBackwardCalls = 6;
+
 /// A LoRA pair: module, two linears, dropout, scale and sum forward; the same functions and two hooks backward; scale, sum
 /// and dropout launch (Megatron-Bridge peft/{lora_layers,utils}.py).
 inline constexpr double kAdapterForwardCalls = 6, kAdapterBackwardCalls = 7, kAdapterLaunches = 3;

@@ -151,8 +151,10 @@ void add_linear(Op& op, const Linear& l, const Shapes& s) {
   if (l.quantized && !l.input_already_cast) add_quantize(op.forward, l.name, l.tokens, in * repeats, s);
   add_gemms(op, l.name, math_of_linear(l, s), l.tokens, out, in, s, s.needs_input_grad, trains, repeats);
   if (l.quantized && (s.needs_input_grad || trains)) add_quantize(op.backward, l.name, l.tokens, out * repeats, s);
-  add_host(op.forward, kLinearForwardCalls);
-  if (s.needs_input_grad || trains) add_host(op.backward, kFunctionCalls + (trains ? kHookCalls : 0));
+  const double quantized = l.quantized && is_quantized(s.precision) ? 1 : 0;
+  add_host(op.forward, kLinearForwardCalls + quantized * kQuantizedForwardCalls);
+  if (s.needs_input_grad || trains)
+    add_host(op.backward, kFunctionCalls + (trains ? kHookCalls : 0) + quantized * kQuantizedBackwardCalls);
   if (l.adapter && s.lora_rank > 0 && s.lora_targets.contains(*l.adapter)) add_adapter(op, l, s);
 }
 

@@ -17,7 +17,7 @@ namespace shardfit::block {
 namespace {
 
 /// Bytes of one bf16 element read and written.
-constexpr double kReadAndWrite = 4;
+constexpr double kReadAndWrite = 2;                              ///< tensors
 
 // Calls and launches beside the lists' (kind: counted in multi_latent_attention.py).
 constexpr double kModuleCalls = 2;                               ///< layer and attention module
@@ -46,10 +46,10 @@ Widths widths_of(const MlaSpec& m, const Shapes& s) {
 /// Bytes that a token's rotation moves each way. Queries turn in place, their rotary part alone; keys and values are
 /// written anew from the up-projection's output, each key with a copy of the token's one rotary key. Source:
 /// Megatron-LM core/fusions/fused_mla_yarn_rope_apply.py (rotary fusion on, as every tuned recipe has it).
-double rotation_bytes(const MlaSpec& m, const Widths& w) {
+double rotation_bytes(const MlaSpec& m, const Widths& w, const Shapes& s) {
   const double heads = double(w.heads), rope = double(w.rope);
   const double copied = double(m.qk_nope_head_dim + m.v_head_dim);
-  return heads * (kReadAndWrite * (rope + copied) + kReadAndWrite / 2 * rope);
+  return heads * s.e * (kReadAndWrite * (rope + copied) + kReadAndWrite / 2 * rope);
 }
 
 Op attention_part(const char* name) { return part_op(name, View::attention, GraphScope::attn); }
@@ -120,8 +120,8 @@ Op up_op(const MlaSpec& m, const Widths& w, const Shapes& s) {
   add_latent(op, m, "kv_norm", "kv_normed", w.kv_rank, LoraTarget::linear_kv_up_proj, s);
   add_rotary_key_traffic(op, w, s);
   const double n = double(s.tokens);
-  add_memory(op.forward, op.name, n * rotation_bytes(m, w));
-  add_memory(op.backward, op.name, n * rotation_bytes(m, w), Pass::dgrad);
+  add_memory(op.forward, op.name, n * rotation_bytes(m, w, s));
+  add_memory(op.backward, op.name, n * rotation_bytes(m, w, s), Pass::dgrad);
   op.transients.push_back({"up_projected", tensor_bytes(n, double(w.query + w.kv_up), s.e), Moment::forward});
   add_host(op.forward, kRotationCalls, kRotationLaunches);
   add_host(op.backward, kRotationCalls, kRotationLaunches);

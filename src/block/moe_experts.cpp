@@ -53,7 +53,6 @@ void add_expert_cast(Work& work, const char* name, double columns, const MoeSize
   if (!is_quantized(s.precision)) return;
   add_quantize(work, name, z.busy_rows, columns, s);
   if (s.precision != Precision::nvfp4) work.kernels.back().launches *= one_by_one(z, s);   // nvfp4's take up to 64 at once
-  add_host(work, one_by_one(z, s));   // a tensor with its scales is made for each
 }
 
 /// Whether the activation kernel takes the routing weight, so that nothing between the two is kept.
@@ -165,8 +164,10 @@ void add_expert_linear(Op& op, const ExpertLinear& l, const MoeSizes& z, const S
 
 /// Calls of one of the two grouped linears.
 void add_linear_host(Op& op, const MoeSizes& z, const Shapes& s) {
-  add_host(op.forward, kModuleCalls + kLinearForwardCalls);
-  if (runs_backward(s)) add_host(op.backward, kFunctionCalls + (trains_base(s) ? kHookCalls * one_by_one(z, s) : 0));
+  const double each = one_by_one(z, s), quantized = is_quantized(s.precision) ? each : 0;
+  add_host(op.forward, kModuleCalls + kLinearForwardCalls + quantized * kQuantizedForwardCalls);
+  if (!runs_backward(s)) return;
+  add_host(op.backward, kFunctionCalls + (trains_base(s) ? kHookCalls * each : 0) + quantized * kQuantizedBackwardCalls);
 }
 
 Op expert_op(const char* name, EnumSet<RecomputeModule> recomputed_by) {

@@ -6,6 +6,9 @@
 
 namespace shardfit::block {
 
+/// B an element of two tensors of the stream added to a third: outputs of experts, gradients of one more reader (counted).
+inline constexpr double kSumBytes = 6;
+
 /// The sizes of an MoE layer on one rank.
 struct MoeSizes {
   double tokens = 0;  ///< T, tokens that the rank brings to the dispatcher

@@ -28,7 +28,6 @@ constexpr double kFp32 = 4;
 constexpr double kTf32Passes = 2;             ///< TF32 has half the rate of bf16 and twice its bytes. Datasheet
 /// Backward runs in TF32: the input is cast to fp32 (2 read, 4 written), the fp32 gradient back to bf16. Counted.
 constexpr double kRouterCastBytes = 12;
-constexpr double kSumBytes = 6;               ///< of adding one more reader's gradient, B an element (counted)
 constexpr double kMapBytesPerScore = 3;  ///< HybridEP: read, expand, write one byte (counted)
 
 // Calls and launches beside the lists' (kind: counted in moe_layer.py, router.py, moe_utils.py, token_dispatcher.py).

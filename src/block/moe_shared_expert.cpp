@@ -16,7 +16,6 @@ namespace {
 
 // Host work, as a dense MLP with a launch or two more (kind: fitted with the host coefficient).
 constexpr double kGateScore = 4;                       ///< B, fp32
-constexpr double kSumBytes = 6;                        ///< routed and shared output added, B an element (counted)
 constexpr double kGateForward = 2, kGateBackward = 3;  ///< stream tensors moved by the product with the score
 
 /// The sigmoid gate over the shared expert's output.

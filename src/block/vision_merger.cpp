@@ -11,7 +11,8 @@
 namespace shardfit::block {
 namespace {
 
-// Host work of one merger (kind: assumed).
+// Calls and launches of one merger beside the lists' (kind: counted in Megatron-Bridge models/qwen_vl): norm, reshape, modules of
+// two linears, activation.
 constexpr double kMergerForwardCalls = 6, kMergerForwardLaunches = 3, kMergerBackwardCalls = 8, kMergerBackwardLaunches = 6;
 
 constexpr View kView = View::vision_projector;

@@ -33,6 +33,7 @@ compute::Device burst_device(const HardwareSpec& h) {
   job.hardware.gpu.sustained_factor.value = 1;
   for (std::size_t c = 0; c < kCount<Coefficient>; ++c) job.time.values[Coefficient(c)].value = 1;
   compute::Device d = compute::make_device(job);
+  d.gemm_factor[Math::nvfp4] = 1;          // the tables' kernels are those of the curve
   d.power_exponent = 0;
   return d;
 }

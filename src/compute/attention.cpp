@@ -4,8 +4,8 @@
 //           in tiles over the SMs; backward kernels at their own rate
 //           factor and 2.5 times the floor. FLOP are those executed: half for a causal mask, backward 2.5x of
 //           forward.
-// Source:   fitted to aiconfigurator's prefill table (FA3 on Hopper, trtllm-gen on Blackwell; median error 3
-//           to 15 %); R, s0, FP8 speed-up: hardware/*.json; backward factor: hardware/step-time.json.
+// Source:   fitted to aiconfigurator's prefill table (FA3 on Hopper, trtllm-gen on Blackwell; median error 4 to 11 %,
+//           90 % within 13 to 35 %, worst at head dimensions 64 and 256; `shardfit calibrate --kernels` repeats it); R, s0, FP8 speed-up: hardware/*.json; backward factor: hardware/step-time.json.
 // Valid when: sequences of 512 and more.
 // Ignores:  sinks, dropout; whole waves of equal tiles without a causal mask.
 // Checked by: tests/compute/attention_test.cpp.
@@ -42,7 +42,8 @@ const Device::Attention& curve_for(const Device& device, int head_dim) {
   return device.attention[best < 0 ? 0 : best];
 }
 
-/// Wider heads fill an SM with half the rows.
+/// Wider heads fill an SM with half the rows: accumulators of [rows, head dimension] in fp32 must fit its registers (or tensor
+/// memory). Assumed of FA3 and trtllm-gen; 128 and 192 are known to take whole tiles, 256 is what the curves call wider.
 constexpr int kWidestWholeTile = 192;
 
 /// Time over that of SMs which are busy throughout: a causal triangle's tiles differ in length, so that at the end, for a

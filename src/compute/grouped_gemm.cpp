@@ -4,7 +4,8 @@
 //           dgrad: c = 1.06, m0 = 190; wgrad (contraction over the rows, no k0): c = 0.94, m0 = 550. m0 grows
 //           with the share of time that a small group cannot fill: x1.3 for fp8 kinds, x1.8 for nvfp4.
 // Source:   fitted to SimuMax's B200 training table (4dcaae51: 120 points of forward, dgrad, wgrad by rows a
-//           group) and to the expert-MLP table of aiconfigurator for the number types; R and k0:
+//           group, relative to its dense GEMMs: its board is power-capped, so times come out 28 to 34 % short for
+//           forward and dgrad and 19 % off for wgrad, which the grouped_gemm_rate of step times takes up) and to the expert-MLP table of aiconfigurator for the number types; R and k0:
 //           hardware/*.json.
 // Valid when: groups have about the same rows; m is the rows of a group in every pass, n x k the weight's
 //           shape (wgrad: the output).
