@@ -43,7 +43,7 @@ void add_quantize(Work& work, const char* name, double rows, double cols, const 
 /// Adds a memory-bound kernel that moves `bytes`.
 void add_memory(Work& work, const char* name, double bytes, Pass pass = Pass::forward);
 
-/// Adds host work: module units and kernel launches.
+/// Adds host work beside that of the lists: calls and launches.
 void add_host(Work& work, double calls, double kernels = 0);
 
 /// What a norm's output is kept as.

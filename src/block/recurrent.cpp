@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Computes: what the recurrent mixers have in common.
 // Formula: backward of a chunked scan executes 2.5 times the forward FLOP; context parallelism exchanges N*width*e.
-// Source: Megatron-LM core/ssm/{mamba_mixer,mamba_context_parallel}.py, core/ssm/gated_delta_net; the factor: step-time
-//   fit over hybrid models.
+// Source: Megatron-LM core/ssm/{mamba_mixer,mamba_context_parallel}.py, core/ssm/gated_delta_net.
 // Valid when: tp*cp divides the heads.
 // Ignores: the exchange's head copies where groups are fewer than ranks.
 // Checked by: tests/block/gated_delta_net_test.cpp, tests/block/mamba2_test.cpp
@@ -12,7 +11,9 @@
 
 namespace shardfit::block {
 namespace {
-constexpr double kBackwardFlops = 2.5;   ///< of forward (fitted)
+/// Of forward: two gradients of every product, and the chunks' states and products, half of the forward, made again (counted in
+/// mamba_ssm ops/triton/ssd_combined.py and flash-linear-attention ops/gated_delta_rule/chunk.py).
+constexpr double kBackwardFlops = 2.5;
 }  // namespace
 
 void add_scan(Op& op, double flops, const Shapes& s) {

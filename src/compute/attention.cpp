@@ -2,7 +2,7 @@
 // Computes: sustained time of core attention, forward or backward.
 // Formula:  12 us + FLOP/R (1 + s0/s)(1 + tail/waves), R and s0 by head dimension and GPU, waves of heads * sequences * rows
 //           in tiles over the SMs; backward kernels at their own rate
-//           factor and 2.5 times the floor. FLOP are those executed: half for a causal mask, backward 2.5x of
+//           factor and three floors. FLOP are those executed: half for a causal mask, backward 2.5x of
 //           forward.
 // Source:   fitted to aiconfigurator's prefill table (FA3 on Hopper, trtllm-gen on Blackwell; median error 4 to 11 %,
 //           90 % within 13 to 35 %, worst at head dimensions 64 and 256; `shardfit calibrate --kernels` repeats it); R, s0, FP8 speed-up: hardware/*.json; backward factor: hardware/step-time.json.
@@ -19,9 +19,8 @@ namespace {
 /// Floor of one forward kernel, s. Measured: 11 to 13 us on every GPU since Hopper (aiconfigurator's prefill
 /// table).
 constexpr double kFloor = 12e-6;
-/// Backward runs a pre-pass, the main kernel and a conversion of the query gradient. Assumed in proportion to
-/// FLOP.
-constexpr double kBackwardFloor = 2.5 * kFloor;
+/// Backward runs a pre-pass, the main kernel and a conversion of the query gradient: three floors. Counted.
+constexpr double kBackwardFloor = 3 * kFloor;
 /// Curve used for a head dimension of 0 (MLA) where a GPU has no MLA curve: its wider head is nearest.
 constexpr int kMlaStandIn = 192;
 

@@ -2,7 +2,7 @@
 // Computes: time of the optimizer's own kernels in one step.
 // Formula:  (update bytes * shard + gradient bytes * gradient buffer + 4 * quantised parameters) / memory
 //           bandwidth. Update: gradient read; master weight, both moments read and written; parameter written;
-//           10 bytes of norm, clip and cast: 40 with fp32 state, 32 with bf16 moments. The gradient buffer is
+//           norm and clipping pass over the gradient three times: 42 with fp32 state. The gradient buffer is
 //           zeroed once a step. Muon: 5 Newton-Schulz iterations of 4 big small^2 + 2 small^3 FLOP a matrix,
 //           as GEMMs in bf16. Host share: gradients go down and parameters come up the host link, the host
 //           updates at its memory rate.
@@ -21,8 +21,9 @@
 namespace shardfit::compute {
 namespace {
 
-/// Read for the norm (4) and, half of the steps or so, scaled by the clip factor (8), and cast. Assumed.
-constexpr double kNormClipCast = 10;
+/// Times that a gradient is read or written beside the update: for the norm, and scaled by the clip factor. Counted in
+/// Megatron-LM core/optimizer/clip_grads.py.
+constexpr double kNormAndClip = 3;
 /// mxfp8 and nvfp4 parameters are quantised anew from bf16 once a step: 2 read, row and column copies written.
 constexpr double kQuantisedCopies = 4;
 /// Newton-Schulz iterations of a step. Megatron-LM's default for Muon.
@@ -56,7 +57,7 @@ double update_bytes_per_element(const OptimizerSpec& optimizer) {
     case OptimizerKind::sgd: sum += 2 * bytes(optimizer.exp_avg_dtype); break;   // momentum only
     case OptimizerKind::count: break;
   }
-  return sum + kNormClipCast;
+  return sum + kNormAndClip * bytes(optimizer.main_grads_dtype);
 }
 
 double optimizer_step_time(const OptimizerLoad& load, const OptimizerSpec& optimizer, Precision precision,

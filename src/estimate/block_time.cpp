@@ -3,7 +3,7 @@
 // Computes    the time of a block's forward, backward and selective rerun on one micro-batch.
 // Formula     sums over operations of kernel and collective times; gaps = launches * gap (0.4 of it in a graph);
 //             host = calls * ms a call + launches * us a launch; a replayed graph scope costs 3 calls, a full-iteration graph none;
-//             sync = 0.2 ms a device-to-host read of row counts.
+//             sync = the calls from a read of row counts to the next launch.
 //             A combined 1F1B pair runs a forward F beside another micro-batch's backward B: the gradient of combine (B)
 //             behind attention (F), dispatch (F) and its gradient (B) behind the experts of both, combine (F) behind
 //             attention (B). Each hides up to the length of the compute beside it.
@@ -22,7 +22,9 @@ namespace {
 
 /// A graphed module's call, its function, the replay itself. Counted in Transformer Engine pytorch/graph.py.
 constexpr double kReplayCalls = 3;
-constexpr double kSyncSeconds = 0.2e-3;     // assumed: device idle a host read of dispatch counts; not separable from host
+/// From a read of row counts to the next launch: the copy's end seen, counts made a list, permutation and its function called.
+/// Counted in Megatron-LM core/transformer/moe/token_dispatcher.py.
+constexpr double kCallsAfterSync = 4;
 
 /// How the layout's graphs cover an operation.
 enum class Launch { eager, scope_replay, whole_graph };
@@ -55,7 +57,7 @@ void add_pass(PassTime& t, const compute::WorkTime& work, const comm::TrafficTim
   t.ep += traffic.ep;
   t.cp += traffic.cp;
   t.hidden += traffic.tp_hidden + traffic.cp_hidden;
-  t.sync += work.syncs * kSyncSeconds;
+  t.sync += work.syncs * (kCallsAfterSync * rates.device->host_call + rates.device->host_launch);
   t.serial += work.serial;
   if (launch == Launch::eager)
     t.host += work.calls * rates.device->host_call + work.kernels * rates.device->host_launch;

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Computes    what data-parallel traffic costs a step.
-// Formula     reductions hide behind the last backward, gathers behind the first forward (FSDP: behind 0.9 of every
-//             micro-batch), if the layout overlaps them; what hides slows compute by the overlap coefficient. What
-//             follows the reduction is exposed.
-// Source      Megatron-LM core/distributed/param_and_grad_buffer.py; FSDP's window: step-time study of published runs.
+// Formula     reductions hide behind the last backward, gathers behind the first forward (FSDP: behind every micro-batch),
+//             if the layout overlaps them; what hides slows compute by the overlap coefficient. What follows the reduction
+//             is exposed.
+// Source      Megatron-LM core/distributed/param_and_grad_buffer.py.
 // Valid when  buckets are small against the window.
-// Ignores     that late pipeline stages reduce in their bubble.
+// Ignores     that late pipeline stages reduce in their bubble; FSDP's first gather and last reduction, which nothing hides.
 // Checked by  tests/estimate, tests/measured.
 
 #include "estimate/gradient_traffic.hpp"
@@ -15,7 +15,6 @@
 
 namespace shardfit::estimate {
 namespace {
-constexpr double kFsdpWindow = 0.9;       // assumed with the fit: share of the step that unit-wise traffic can use
 
 void hide(DataParallelTime& t, double seconds, double window, bool overlaps) {
   const double hidden = overlaps ? std::min(seconds, window) : 0;
@@ -28,7 +27,7 @@ DataParallelTime data_parallel_time(const Layout& layout, const GridSizes& grid,
                                     double forward_s, double backward_s) {
   DataParallelTime t;
   if (layout.sharding == Sharding::full || layout.sharding == Sharding::full_torch) {
-    hide(t, reductions + gathers, kFsdpWindow * (forward_s + backward_s) * grid.microbatches, true);
+    hide(t, reductions + gathers, (forward_s + backward_s) * grid.microbatches, true);
     return t;
   }
   const double windows = layout.sharding == Sharding::optimizer_grads ? grid.microbatches : 1;

@@ -82,7 +82,7 @@ TEST_CASE("step time of tuned runs") {
   CHECK(s.summary.ok >= 0.97 * s.summary.rows);
   const QuantitySummary& step = quantity(s.summary, "step_time_s");
   CHECK(step.median_abs_error < 0.034);
-  CHECK(step.p90_abs_error < 0.104);
+  CHECK(step.p90_abs_error < 0.101);
   CHECK(std::abs(step.bias) < 0.01);
   CHECK(s.summary.order.right >= 0.96 * s.summary.order.pairs);
 }
@@ -95,7 +95,7 @@ TEST_CASE("vision-language runs: FSDP within 12 %, and all in the right order") 
     CAPTURE(row.id);
     REQUIRE(row.scores.size() == 1);
     // The 3D rows do not state tp; at the inferred 8 the model is far off (docs/residuals.md), and a fall below this is news too.
-    CHECK(std::abs(row.scores[0].error()) < (row.id.find("-3d-") == std::string::npos ? 0.12 : 0.53));
+    CHECK(std::abs(row.scores[0].error()) < (row.id.find("-3d-") == std::string::npos ? 0.12 : 0.5));
     tflops[row.id.substr(4)] = row.scores[0].predicted;
   }
   CHECK(tflops.size() == 5);
