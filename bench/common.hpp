@@ -37,6 +37,27 @@ inline Scenario flagship_part() {
   return s;
 }
 
+/// Parts of the spaces that ship with some hundred thousand layouts each, deep pipelines among them.
+inline Scenario part_of(const std::string& name) {
+  if (name == "qwen3-vl-235b-gb200") return flagship_part();
+  Scenario s = scenario(name);
+  if (name != "deepseek-v3-gb200") return s;
+  s.space.tp = {1, 2};
+  s.space.cp = {1};
+  s.space.ep = {16, 64};
+  s.space.etp = {1};
+  s.space.micro_batch_size = {1, 2};
+  s.space.dispatcher = {Dispatcher::alltoall, Dispatcher::hybridep};
+  return s;
+}
+
+/// The flagship with steps of the optimizer's offload open, too: 17 billion combinations, 22.6 million layouts.
+inline Scenario flagship_wide() {
+  Scenario s = scenario("qwen3-vl-235b-gb200");
+  s.space.optimizer_offload = {0, 0.5, 1};
+  return s;
+}
+
 /// The flagship on more GPUs, with the batch that keeps the work of each.
 inline Scenario flagship_on(int gpus) {
   constexpr int kSamplesPerGpu = 16;

@@ -25,7 +25,8 @@ class ExamplesFirst : public CLI::Formatter {
  private:
   static constexpr const char* kManners =
       "Every command: --format table|csv|json, -o FILE, --help. Colour only on a terminal; NO_COLOR is honoured.\n"
-      "Exit codes: 0 done or fits, 1 does not fit, 2 bad input, 3 internal error, 130 interrupted.\n";
+      "Exit codes: 0 done or fits, 1 does not fit (sweep, compare, merge: no layout does), 2 bad input, 3 internal error,\n"
+      "130 interrupted.\n";
 };
 
 }  // namespace

@@ -22,8 +22,9 @@ int run_merge(const Flags& flags, Context& context) {
   for (const std::string& path : flags.parts) parts.push_back(io::load_partial(path, key));
   const SweepOptions options = result_options(flags);
   PartialSweep whole = merged(std::move(parts), keyed.study(), options);
-  files.write(keyed.study(), result_of(keyed.study(), options, std::move(whole)), context);
-  return kDone;
+  const SweepResult result = result_with_nearest(keyed.study(), options, std::move(whole));
+  files.write(keyed.study(), result, context);
+  return exit_code(result);
 }
 
 }  // namespace

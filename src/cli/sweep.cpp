@@ -81,22 +81,35 @@ SweepOptions options_of(const Flags& flags, const Context& context, Shard shard)
   return options;
 }
 
-/// Tells the size of the space before the sweep.
-std::uint64_t tell_space(const Study& study, SweepOptions options, Context& context) {
+/// Tells the size of the space before the sweep: each process counts the layouts of its part, and rank 0 says what they come
+/// to. Returns this part's.
+std::uint64_t tell_space(const Study& study, SweepOptions options, const Ranks& ranks, Context& context) {
   options.prune = true;   // the same count, sooner
-  const auto valid = count_valid(study, options);
-  if (valid) context.err << "shardfit: " << space_text(study.size(), *valid) << std::endl;
-  return valid.value_or(0);
+  const std::optional<std::uint64_t> mine = count_valid(study, options);
+  std::uint64_t all = mine.value_or(0);
+  bool known = mine.has_value();
+  if (ranks.size() > 1) {
+    all = 0;
+    for (const std::string& text : ranks.gather(mine ? std::to_string(*mine) : "")) {
+      known = known && !text.empty();
+      all += text.empty() ? 0 : std::stoull(text);
+    }
+  }
+  const bool part = ranks.size() == 1 && options.shard.of > 1;
+  if (known) context.err << "shardfit: " << space_text(study.size(), all) << (part ? " in this shard" : "") << std::endl;
+  return mine.value_or(0);
 }
 
-PartialSweep walk(const Study& study, SweepOptions options, const Flags& flags, PartialSweep start, Context& context) {
+PartialSweep walk(const Study& study, SweepOptions options, const Flags& flags, PartialSweep start, const Ranks& ranks,
+                  Context& context) {
   using Clock = std::chrono::steady_clock;
-  if (!start.complete() || start.units == 0) options.expected_valid = tell_space(study, options, context) / options.shard.of;
+  // All processes count or none does: what one has done already is no reason to leave the others waiting.
+  if (ranks.size() > 1 || !start.complete() || start.units == 0) options.expected_valid = tell_space(study, options, ranks, context);
   std::optional<AtomicFile> all;
   if (!flags.all_csv.empty()) {
     all.emplace(flags.all_csv);
     all->stream() << candidates_csv_header();
-    options.row_text = [&study](std::span<const Candidate> rows) { return candidates_csv_lines(study, rows); };
+    options.row_text = CandidateLines(study);
     options.rows = [&all](const std::string& text) { all->stream() << text; };
   }
   const Clock::time_point begun = Clock::now();
@@ -142,7 +155,7 @@ int run_sweep(const Flags& flags, Context& context) {
     options.checkpoint = [&](const PartialSweep& known) { save(path, key, known); };
     save(path, key, search_nothing(study, options, start));   // a path that cannot be written fails now
   }
-  PartialSweep part = walk(study, options, flags, std::move(start), talk);
+  PartialSweep part = walk(study, options, flags, std::move(start), ranks, talk);
   if (!path.empty()) save(path, key, part);
   if (!flags.shard.empty()) {
     talk.err << "shardfit: shard " << flags.shard << ": " << part.done << " of " << part.units << " units of work done, in " << path << '\n';
@@ -150,10 +163,10 @@ int run_sweep(const Flags& flags, Context& context) {
   }
   std::optional<PartialSweep> whole = gathered(ranks, study, options, key, std::move(part));
   if (!whole) return context.stopped() ? kInterrupted : kDone;
-  SweepResult result = result_of(study, options, std::move(*whole));
+  SweepResult result = result_with_nearest(study, options, std::move(*whole));
   result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begun).count();
   files->write(study, result, context);
-  return result.complete ? kDone : kInterrupted;
+  return exit_code(result);
 }
 
 }  // namespace

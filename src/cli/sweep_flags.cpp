@@ -36,6 +36,17 @@ SweepOptions result_options(const SweepFlags& flags) {
   return options;
 }
 
+SweepResult result_with_nearest(const Study& study, const SweepOptions& options, PartialSweep&& part) {
+  SweepResult result = result_of(study, options, std::move(part));
+  if (result.complete && result.fit == 0 && result.valid > 0) result.nearest = nearest_to_fitting(study, options);
+  return result;
+}
+
+int exit_code(const SweepResult& result) {
+  if (!result.complete) return kInterrupted;
+  return result.top.empty() ? kDoesNotFit : kDone;
+}
+
 KeyedStudy::KeyedStudy(const SweepFlags& flags)
     : file(io::load_study(flags.scenario, flags.job)), loaded(file, flags.layout, flags.goals),
       kept(std::max(flags.top, SweepOptions{}.ties)) {}

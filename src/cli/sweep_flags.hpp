@@ -25,6 +25,12 @@ void add_sweep_flags(CLI::App& command, SweepFlags& flags);
 /// The options that the result depends on.
 SweepOptions result_options(const SweepFlags& flags);
 
+/// The result of a part, with the layout that comes nearest to fitting where none fits.
+SweepResult result_with_nearest(const Study& study, const SweepOptions& options, PartialSweep&& part);
+
+/// kDone if a layout fits, kDoesNotFit if none does, kInterrupted if not all were looked at.
+int exit_code(const SweepResult& result);
+
 /// The study of the flags, and the key of its parts.
 struct KeyedStudy {
   explicit KeyedStudy(const SweepFlags& flags);

@@ -25,49 +25,50 @@ constexpr double kReplayCalls = 3;
 /// From a read of row counts to the next launch: the copy's end seen, counts made a list, permutation and its function called.
 /// Counted in Megatron-LM core/transformer/moe/token_dispatcher.py.
 constexpr double kCallsAfterSync = 4;
+/// What a checkpointed module costs beside its second forward: random states of CPU, device and tracker saved, then saved,
+/// set and restored around the second run, which has a graph and a backward call of its own. Counted in Megatron-LM
+/// core/tensor_parallel/random.py, CheckpointFunction and CheckpointWithoutOutput.
+constexpr double kCheckpointForwardCalls = 5, kCheckpointBackwardCalls = 12;
 
-/// How the layout's graphs cover an operation.
+/// How the layout's graphs cover operations.
 enum class Launch { eager, scope_replay, whole_graph };
 
-Launch launch_of(const TimedOp& op, const CudaGraph& graph) {
+Launch launch_in(GraphScope scope, const CudaGraph& graph) {
   switch (graph.impl) {
     case CudaGraphImpl::full_iteration: return Launch::whole_graph;
     case CudaGraphImpl::local: if (graph.scopes.empty()) return Launch::scope_replay; [[fallthrough]];
-    case CudaGraphImpl::transformer_engine:
-      return op.scope && graph.scopes.contains(*op.scope) ? Launch::scope_replay : Launch::eager;
+    case CudaGraphImpl::transformer_engine: return graph.scopes.contains(scope) ? Launch::scope_replay : Launch::eager;
     default: return Launch::eager;
   }
 }
 
-/// Adds one pass of one operation. `replayed` collects the scopes whose replay the pass pays for.
-void add_pass(PassTime& t, const compute::WorkTime& work, const comm::TrafficTime& traffic, Launch launch,
-              const Layout& layout, const TimingRates& rates) {
-  t.gemm += work.gemm;
-  t.experts += work.experts;
-  t.attention += work.attention;
-  t.scan += work.scan;
-  t.memory += work.memory;
-  t.quantize += work.quantize;
+/// Of operations that no scope covers: local graphs without scopes hold the whole layer.
+Launch launch_without_scope(const CudaGraph& graph) {
+  if (graph.impl == CudaGraphImpl::full_iteration) return Launch::whole_graph;
+  return graph.impl == CudaGraphImpl::local && graph.scopes.empty() ? Launch::scope_replay : Launch::eager;
+}
+
+/// One pass of one operation, but for its launches.
+PassTime pass_of(const compute::WorkTime& work, const comm::TrafficTime& traffic, const Layout& layout,
+                 const TimingRates& rates) {
+  PassTime t;
+  t.gemm = work.gemm;
+  t.experts = work.experts;
+  t.attention = work.attention;
+  t.scan = work.scan;
+  t.memory = work.memory;
+  t.quantize = work.quantize;
   // HybridEP and DeepEP fuse most of the permutation into their own kernels, on the communication stream.
   const bool fused_permute = layout.dispatcher == Dispatcher::deepep || layout.dispatcher == Dispatcher::hybridep;
   if (fused_permute) t.ep += work.permute * rates.permute_left;
   else t.memory += work.permute;
-  t.gaps += work.kernels * rates.device->kernel_gap * (launch == Launch::eager ? 1 : rates.device->graphed_gap_share);
-  t.tp += traffic.tp * (layout.overlap.tp_comm ? rates.tp_overlap_exposed : 1);
+  t.tp = traffic.tp * (layout.overlap.tp_comm ? rates.tp_overlap_exposed : 1);
   t.ep += traffic.ep;
-  t.cp += traffic.cp;
-  t.hidden += traffic.tp_hidden + traffic.cp_hidden;
-  t.sync += work.syncs * (kCallsAfterSync * rates.device->host_call + rates.device->host_launch);
-  t.serial += work.serial;
-  if (launch == Launch::eager)
-    t.host += work.calls * rates.device->host_call + work.kernels * rates.device->host_launch;
-}
-
-/// Host cost of the distinct scopes replayed once each in a pass. Without scopes (local graphs) each operation kind is a
-/// replay of the whole layer: one.
-double replay_host(EnumSet<GraphScope> scopes, bool whole_layer, const TimingRates& rates) {
-  const int replays = whole_layer ? 1 : scopes.size();
-  return replays * kReplayCalls * rates.device->host_call;
+  t.cp = traffic.cp;
+  t.hidden = traffic.tp_hidden + traffic.cp_hidden;
+  t.sync = work.syncs * (kCallsAfterSync * rates.device->host_call + rates.device->host_launch);
+  t.serial = work.serial;
+  return t;
 }
 
 /// Whether an operation runs in the expert half of a layer (beside the dispatch) or in the attention half.
@@ -75,15 +76,52 @@ bool in_expert_half(block::View view) {
   return view == block::View::experts || view == block::View::shared_expert || view == block::View::latent;
 }
 
-/// The compute of a pass that expert traffic can hide behind, and the traffic, by where the schedule puts them.
-struct Halves {
-  double attention = 0, experts = 0, dispatch = 0, combine = 0;
+void add_op(PassSum& sum, const TimedOp& op, bool forward, const Layout& layout, const TimingRates& rates,
+            EnumSet<RecomputeModule> checkpoints = {}) {
+  const compute::WorkTime& work = forward ? op.forward : op.backward;
+  const PassTime pass = pass_of(work, forward ? op.forward_traffic : op.backward_traffic, layout, rates);
+  sum.time += pass;
+  const bool experts = in_expert_half(op.view);
+  (op.view == block::View::combine ? sum.halves.combine : sum.halves.dispatch) += pass.ep;
+  (experts ? sum.halves.experts : sum.halves.attention) += pass.device(0, 0) - pass.ep;
+  Launches& launches = op.scope ? sum.in_scope[*op.scope] : sum.without_scope;
+  (experts ? launches.kernels_experts : launches.kernels_attention) += work.kernels;
+  launches.calls += work.calls;
+  launches.checkpoints = launches.checkpoints | checkpoints;
+  launches.any = true;
+}
 
-  void add(block::View view, const PassTime& before, const PassTime& after) {
-    (view == block::View::combine ? combine : dispatch) += after.ep - before.ep;
-    (in_expert_half(view) ? experts : attention) += after.device(0, 0) - after.ep - (before.device(0, 0) - before.ep);
-  }
+/// A pass with its gaps and its host time.
+struct LaunchedPass {
+  PassTime time;
+  Halves halves;
+  EnumSet<RecomputeModule> checkpoints;   ///< modules whose checkpoint runs eagerly
 };
+
+/// The host pays once for each distinct scope that is replayed, and once for a layer that is replayed whole.
+LaunchedPass launched(const PassSum& sum, const CudaGraph& graph, const TimingRates& rates) {
+  LaunchedPass p{sum.time, sum.halves, {}};
+  const compute::Device& device = *rates.device;
+  int replays = 0;
+  const auto add = [&](const Launches& l, Launch launch) {
+    const double gap = device.kernel_gap * (launch == Launch::eager ? 1 : device.graphed_gap_share);
+    p.halves.attention += l.kernels_attention * gap;
+    p.halves.experts += l.kernels_experts * gap;
+    const double kernels = l.kernels_attention + l.kernels_experts;
+    p.time.gaps += kernels * gap;
+    if (launch == Launch::scope_replay) ++replays;
+    if (launch != Launch::eager) return;
+    p.time.host += l.calls * device.host_call + kernels * device.host_launch;
+    p.checkpoints = p.checkpoints | l.checkpoints;
+  };
+  for (std::size_t s = 0; s < kCount<GraphScope>; ++s)
+    if (sum.in_scope[GraphScope(s)].any) add(sum.in_scope[GraphScope(s)], launch_in(GraphScope(s), graph));
+  if (sum.without_scope.any) add(sum.without_scope, launch_without_scope(graph));
+  const bool whole_layer = graph.impl == CudaGraphImpl::local && graph.scopes.empty();
+  if (whole_layer) replays = std::min(replays, 1);
+  p.time.host += replays * kReplayCalls * device.host_call;
+  return p;
+}
 
 /// SMs that an expert library takes from the compute beside it, over the share behind the fitted slow-down: 32 of 148, as
 /// nearly every run with expert overlap has it. NCCL's exchange counts as one of those.
@@ -94,7 +132,7 @@ double sms_taken_share(const TimingRates& rates) {
 }
 
 /// Sets what a pair of a block's forward and backward can hide of their expert traffic.
-void set_hideable(BlockTime& t, const Halves& f, const Halves& b, double slowing) {
+void set_hideable(BlockPasses& t, const Halves& f, const Halves& b, double slowing) {
   const double dispatches = f.dispatch + b.dispatch;
   const double behind_experts = std::min(dispatches, f.experts + b.experts);
   const double share = dispatches > 0 ? behind_experts / dispatches : 0;
@@ -103,35 +141,6 @@ void set_hideable(BlockTime& t, const Halves& f, const Halves& b, double slowing
   t.forward.ep_slowing = slowing * t.forward.ep_hideable;
   t.backward.ep_slowing = slowing * t.backward.ep_hideable;
 }
-
-/// What a checkpointed module costs beside its second forward: random states of CPU, device and tracker saved, then saved,
-/// set and restored around the second run, which has a graph and a backward call of its own. Counted in Megatron-LM
-/// core/tensor_parallel/random.py, CheckpointFunction and CheckpointWithoutOutput.
-constexpr double kCheckpointForwardCalls = 5, kCheckpointBackwardCalls = 12;
-
-struct PassSum {
-  PassTime time;
-  Halves halves;
-  EnumSet<GraphScope> replayed;
-  bool whole_layer = false;
-
-  void add(const TimedOp& op, bool forward, const Layout& layout, const TimingRates& rates) {
-    const Launch launch = launch_of(op, layout.cuda_graph);
-    if (launch == Launch::scope_replay) {
-      if (op.scope) replayed.insert(*op.scope);
-      whole_layer |= layout.cuda_graph.scopes.empty();
-    }
-    const PassTime before = time;
-    if (forward) add_pass(time, op.forward, op.forward_traffic, launch, layout, rates);
-    else add_pass(time, op.backward, op.backward_traffic, launch, layout, rates);
-    halves.add(op.view, before, time);
-  }
-  PassTime finish(const TimingRates& rates) const {
-    PassTime t = time;
-    t.host += replay_host(replayed, whole_layer, rates);
-    return t;
-  }
-};
 
 }  // namespace
 
@@ -158,22 +167,48 @@ TimedOps time_ops(const block::OpList& ops, const TimingRates& rates) {
   return timed;
 }
 
-BlockTime block_time(const TimedOps& ops, const Layout& layout, const TimingRates& rates) {
-  PassSum forward, backward, rerun;
-  EnumSet<RecomputeModule> checkpoints;   // modules whose checkpoint runs eagerly
-  const bool selective = layout.recompute.granularity == RecomputeGranularity::selective;
-  for (const TimedOp& op : ops) {
-    forward.add(op, true, layout, rates);
-    backward.add(op, false, layout, rates);
-    if (!selective || !op.recomputed_by.intersects(layout.recompute.modules)) continue;
-    rerun.add(op, true, layout, rates);
-    if (launch_of(op, layout.cuda_graph) == Launch::eager) checkpoints = checkpoints | (op.recomputed_by & layout.recompute.modules);
-  }
-  BlockTime t{forward.finish(rates), backward.finish(rates), rerun.finish(rates)};
-  t.forward.host += checkpoints.size() * kCheckpointForwardCalls * rates.device->host_call;
-  t.rerun.host += checkpoints.size() * kCheckpointBackwardCalls * rates.device->host_call;
-  set_hideable(t, forward.halves, backward.halves, sms_taken_share(rates));
+PassSum forward_sum(const TimedOps& ops, const Layout& layout, const TimingRates& rates) {
+  PassSum sum;
+  for (const TimedOp& op : ops) add_op(sum, op, true, layout, rates);
+  return sum;
+}
+
+PassSum backward_sum(const TimedOps& ops, const Layout& layout, const TimingRates& rates) {
+  PassSum sum;
+  for (const TimedOp& op : ops) add_op(sum, op, false, layout, rates);
+  return sum;
+}
+
+PassSum rerun_sum(const TimedOps& ops, const Layout& layout, const TimingRates& rates) {
+  PassSum sum;
+  if (layout.recompute.granularity != RecomputeGranularity::selective) return sum;
+  for (const TimedOp& op : ops)
+    if (const auto modules = op.recomputed_by & layout.recompute.modules; !modules.empty())
+      add_op(sum, op, true, layout, rates, modules);
+  return sum;
+}
+
+BlockPasses block_passes(const PassSum& forward, const PassSum& backward, const CudaGraph& graph, const TimingRates& rates) {
+  const LaunchedPass f = launched(forward, graph, rates), b = launched(backward, graph, rates);
+  BlockPasses t{f.time, b.time};
+  set_hideable(t, f.halves, b.halves, sms_taken_share(rates));
   return t;
+}
+
+Rerun rerun_pass(const PassSum& rerun, const CudaGraph& graph, const TimingRates& rates) {
+  const LaunchedPass p = launched(rerun, graph, rates);
+  Rerun again{p.time, p.checkpoints.size() * kCheckpointForwardCalls * rates.device->host_call};
+  again.pass.host += p.checkpoints.size() * kCheckpointBackwardCalls * rates.device->host_call;
+  return again;
+}
+
+BlockTime block_time(const TimedOps& ops, const Layout& layout, const TimingRates& rates) {
+  const BlockPasses passes =
+      block_passes(forward_sum(ops, layout, rates), backward_sum(ops, layout, rates), layout.cuda_graph, rates);
+  const Rerun rerun = rerun_pass(rerun_sum(ops, layout, rates), layout.cuda_graph, rates);
+  BlockTime time{passes.forward, passes.backward, rerun.pass};
+  time.forward.host += rerun.forward_host;
+  return time;
 }
 
 }  // namespace shardfit::estimate

@@ -26,6 +26,12 @@ struct PassLoad {
   double device_at(double ep_hidden) const { return device + hiding * ep_hidden; }
 };
 
+/// The load of what recompute runs again in backward, and what its checkpoints cost the host in forward.
+struct RerunLoad {
+  PassLoad pass;
+  double forward_host = 0;
+};
+
 /// Seconds of one pass of some operations on one micro-batch, by where they will stand in the time ledger. Sums of
 /// operations are sums of these.
 struct PassTime {
@@ -72,8 +78,44 @@ struct TimingRates {
 
 TimedOps time_ops(const block::OpList& ops, const TimingRates& rates);
 
-/// A block's passes under a layout's recompute, graphs and overlap. `rerun`: the part of the forward that selective
-/// recompute runs again; full recompute runs `forward` again.
+/// The compute of a pass that expert traffic can hide behind, and the traffic, by where the schedule puts them.
+struct Halves {
+  double attention = 0, experts = 0, dispatch = 0, combine = 0;
+};
+
+/// Launches of the operations of one graph scope: what they cost depends on whether a graph replays them.
+struct Launches {
+  double kernels_attention = 0, kernels_experts = 0;   ///< of each half of a layer
+  double calls = 0;
+  EnumSet<RecomputeModule> checkpoints;    ///< of a rerun: the modules that run again
+  bool any = false;
+};
+
+/// One pass of some operations with everything that no graph changes summed up; launches are apart, by scope.
+struct PassSum {
+  PassTime time;                   ///< without gaps and host
+  Halves halves;                   ///< without gaps
+  EnumArray<GraphScope, Launches> in_scope{};
+  Launches without_scope;
+};
+/// Only what the layout's dispatcher and its overlap of tensor-parallel traffic decide is read of it.
+PassSum forward_sum(const TimedOps& ops, const Layout& layout, const TimingRates& rates);
+PassSum backward_sum(const TimedOps& ops, const Layout& layout, const TimingRates& rates);
+/// Of the forward, what selective recompute runs again; full recompute runs all of it.
+PassSum rerun_sum(const TimedOps& ops, const Layout& layout, const TimingRates& rates);
+
+/// Forward and backward under a layout's graphs, and what expert overlap can hide of them.
+struct BlockPasses { PassTime forward, backward; };
+BlockPasses block_passes(const PassSum& forward, const PassSum& backward, const CudaGraph& graph, const TimingRates& rates);
+/// What selective recompute runs again, and what its checkpoints cost the host in the forward pass.
+struct Rerun {
+  PassTime pass;
+  double forward_host = 0;
+};
+/// Under the layout's graphs.
+Rerun rerun_pass(const PassSum& rerun, const CudaGraph& graph, const TimingRates& rates);
+
+/// A block's passes under a layout's recompute, graphs and overlap.
 struct BlockTime {
   PassTime forward, backward, rerun;
 };

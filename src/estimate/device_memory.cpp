@@ -13,20 +13,23 @@ namespace {
 
 /// The moments of a stage that may hold the most: the first of those that allocate the most; under graphs, which reserve
 /// apart for their replays, for the idle device and for neither, one of each.
-void look_at(const memory::StageInputs& in, const memory::OutsideInputs& outside, int stage, DevicePeak& peak) {
+void look_at(const memory::StageInputs& in, const StageHoldings& holdings, const memory::OutsideInputs& outside, int stage,
+             DevicePeak& peak) {
   using M = MemoryMoment;
-  const memory::StageEvents events(in);
-  const EnumArray<MemoryMoment, MemoryTotal> totals = memory::stage_totals(in, events);
+  const memory::StageEvents& events = *holdings.events;
   const auto look_at_one = [&](M moment) {
-    MemoryTotal use = totals[moment];
+    MemoryTotal use;
+    use.add(MemoryTerm::weights, holdings.allocated[moment]);
+    memory::add_graph_pool(in, events, moment, use);
     memory::add_outside_of(in, events, outside, moment, use);
     const bool sooner = use.total() == peak.need && stage == peak.stage && moment < peak.moment;
     if (use.total() > peak.need || sooner) peak = {use.total(), stage, moment};
   };
+  // Of moments for which graphs hold the same.
   const auto look = [&](std::initializer_list<M> moments) {
     M most = *moments.begin();
     for (const M m : moments)
-      if (totals[m].allocated() > totals[most].allocated()) most = m;
+      if (holdings.allocated[m] > holdings.allocated[most]) most = m;
     look_at_one(most);
   };
   // Holes grow with what comes and goes, which the moment that allocates the most need not have most of.
@@ -34,8 +37,7 @@ void look_at(const memory::StageInputs& in, const memory::OutsideInputs& outside
     for (std::size_t m = 0; m < kCount<M>; ++m) look_at_one(M(m));
     return;
   }
-  if (in.graphs.impl == CudaGraphImpl::none)
-    return look({M::after_build, M::between_steps, M::forward, M::backward, M::optimizer_step, M::first_step});
+  if (in.graphs.impl == CudaGraphImpl::none) return look_at_one(holdings.most);
   look({M::after_build, M::first_step});
   look({M::between_steps, M::optimizer_step});
   look({M::forward, M::backward});
@@ -49,7 +51,10 @@ DevicePeak device_peak(const Problem& problem, Evaluation& e, const Layout& layo
                        std::optional<Bytes> enough) {
   const memory::OutsideInputs& outside = outside_inputs(problem, e, layout, grid);
   DevicePeak peak;
-  const auto look = [&](int stage) { look_at(stage_inputs(problem, e, layout, grid, stage), outside, stage, peak); };
+  const auto look = [&](int stage) {
+    const StageHoldings& holdings = stage_holdings(problem, e, layout, grid, stage);
+    look_at(stage_constants(problem, e, layout, grid, stage).inputs, holdings, outside, stage, peak);
+  };
   // What was too much for a neighbour most often is too much for this layout as well.
   const int first = enough && e.fullest_stage < layout.pp && !e.work(e.fullest_stage).repeats ? e.fullest_stage : 0;
   if (first > 0) {
@@ -57,34 +62,13 @@ DevicePeak device_peak(const Problem& problem, Evaluation& e, const Layout& layo
     if (peak.need > *enough) return peak;
     peak = {};
   }
-  for (int stage = 0; stage < layout.pp; ++stage) {
-    if (e.work(stage).repeats) continue;   // and fewer live micro-batches
+  for (const int stage : e.works.distinct()) {   // the others have fewer live micro-batches
     look(stage);
     if (!enough || peak.need <= *enough) continue;
     e.fullest_stage = stage;
     return peak;
   }
   return peak;
-}
-
-Bytes state_floor(const Problem& problem, Evaluation& e, const Layout& layout, const GridSizes& grid) {
-  std::optional<Bytes>& kept = e.placement().floor;
-  if (kept) return *kept;
-  const memory::OutsideInputs& outside = outside_inputs(problem, e, layout, grid);
-  Bytes floor;
-  for (int stage = 0; stage < layout.pp; ++stage) {
-    if (e.work(stage).repeats) continue;
-    const memory::StageBase& base = stage_constants(problem, e, layout, grid, stage).base;
-    for (const MemoryMoment m : {MemoryMoment::after_build, MemoryMoment::between_steps, MemoryMoment::optimizer_step}) {
-      MemoryTotal use;
-      use.add(MemoryTerm::weights, base.state[m]);
-      memory::add_fsdp(base.fsdp.at(m), use);
-      memory::add_outside(outside, Bytes(0), use);
-      floor = std::max(floor, use.total());
-    }
-  }
-  kept = floor;
-  return floor;
 }
 
 std::vector<StageMemory> memory_ledgers(const Problem& problem, Evaluation& e, const Layout& layout, const GridSizes& grid) {

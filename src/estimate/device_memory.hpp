@@ -21,10 +21,6 @@ struct DevicePeak {
 DevicePeak device_peak(const Problem& problem, Evaluation& e, const Layout& layout, const GridSizes& grid,
                        std::optional<Bytes> enough = std::nullopt);
 
-/// What the fullest rank of a layout needs at least, whatever its recompute and graphs: its use between steps, after the
-/// build and in the optimizer, with no graph's pool.
-Bytes state_floor(const Problem& problem, Evaluation& e, const Layout& layout, const GridSizes& grid);
-
 /// A ledger for every stage and moment.
 std::vector<StageMemory> memory_ledgers(const Problem& problem, Evaluation& e, const Layout& layout, const GridSizes& grid);
 

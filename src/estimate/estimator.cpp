@@ -5,6 +5,7 @@
 
 #include "compute/model_flops.hpp"
 #include "estimate/device_memory.hpp"
+#include "estimate/memory_floors.hpp"
 #include "estimate/problem.hpp"
 #include "estimate/step.hpp"
 #include "estimate/throughput.hpp"
@@ -90,6 +91,13 @@ PeakRisk Estimator::peak_risk(const Layout& layout, const Quick& quick, Workspac
                              estimate::memory_ledger(*problem_, e, layout, grid, quick.peak_stage, quick.peak_moment));
 }
 
+TimeBand Estimator::time_band(const Layout& layout, Workspace& workspace) const {
+  estimate::Evaluation& e = evaluation(workspace);
+  const GridSizes grid = grid_of(layout);
+  if (!e.prepare(*problem_, layout, grid)) return {};
+  return estimate::band_of(*problem_, e, estimate::step_account(*problem_, e, layout, grid).ledger);
+}
+
 Bytes Estimator::usable_memory() const { return estimate::usable_memory(problem_->job); }
 
 Bytes Estimator::host_memory(const Layout& layout, Workspace& workspace) const {
@@ -108,6 +116,10 @@ std::optional<Quick> memory_within(const estimate::Problem& problem, estimate::E
   if (!e.prepare_placement(problem, layout, grid)) return std::nullopt;
   if (estimate::state_floor(problem, e, layout, grid) > limit) {
     ++e.shortcuts.by_state;
+    return std::nullopt;
+  }
+  if (estimate::kept_floor(problem, e, layout, grid) > limit) {
+    ++e.shortcuts.by_recompute;
     return std::nullopt;
   }
   if (e.graphs_too_much.covers(layout, limit)) {
@@ -179,7 +191,9 @@ Estimate Estimator::evaluate(const Layout& layout) const {
   out.modules = estimate::module_rows(*problem_, e, layout, out.grid);
   out.traffic = estimate::traffic_rows(*problem_, e, layout, out.grid);
   if (problem_->has_moe && layout.ep * layout.etp > 1) out.dispatcher_sms = comm::sms_taken(e.parts.network());
-  estimate::set_band(*problem_, e, out);
+  const TimeBand band = estimate::band_of(*problem_, e, out.time);
+  out.time_band = band.relative;
+  out.band_reason = band.reason;
   out.sample = estimate::sample_figures(*problem_, e, layout, out.grid);
   estimate::set_remarks(*problem_, layout, out);
   return out;

@@ -19,10 +19,12 @@ bool Evaluation::prepare(const Problem& problem, const Layout& layout, const Gri
   return true;
 }
 
-memory::ParamCounts stage_params(const Problem& problem, const Parts& parts, const StagePlan& plan, int stage) {
-  memory::ParamCounts sum;
-  for_each_part(problem, parts, plan, stage, [&](const Part& part, int copies) { sum += part.params * copies; });
-  return sum;
+const memory::ParamCounts& stage_params(const Problem& problem, Evaluation& e, int stage) {
+  std::optional<memory::ParamCounts>& kept = e.placement().stages[std::size_t(stage)].params;
+  if (kept) return *kept;
+  kept.emplace();
+  for_each_part(problem, e.parts, e.plan, stage, [&](const Part& part, int copies) { *kept += part.params * copies; });
+  return *kept;
 }
 
 }  // namespace shardfit::estimate

@@ -5,7 +5,7 @@
 
 #include "estimate/graphs_too_much.hpp"
 #include "estimate/live_tables.hpp"
-#include "estimate/parts.hpp"
+#include "estimate/pace.hpp"
 #include "estimate/placement_constants.hpp"
 #include "estimate/stage_work.hpp"
 #include "schedule/step_time.hpp"
@@ -25,6 +25,7 @@ struct Evaluation {
   bool prepare_placement(const Problem& problem, const Layout& layout, const GridSizes& grid);
   const StageWork& work(int stage) const { return works.at(stage); }
   PlacementConstants& placement() { return placements[parts.whole_graph()]; }
+  PaceTable& paces() { return pace_tables[parts.whole_graph()]; }
 
   Parts parts;
   LiveTables live;
@@ -33,12 +34,13 @@ struct Evaluation {
   std::vector<memory::LiveLayers> live_layers;
   std::vector<const memory::WeightShapes*> shape_lists;
   memory::TensorSizes tensor_sizes;
-  std::vector<double> forward, backward;   ///< s a stage
   schedule::StepTimer timer;
   GraphsTooMuch graphs_too_much;
   Shortcuts shortcuts;
   int fullest_stage = 0;                   ///< of the last layout that was too much: a good one to begin with
-  PlacementConstants placements[2];        ///< of eager operations, of those under a graph of the whole iteration
+  // Of eager operations, of those under a graph of the whole iteration: a search turns it on and off.
+  PlacementConstants placements[2];
+  PaceTable pace_tables[2];
 };
 
 /// Whether experts live in a data-parallel grid of their own (else in the dense one).
@@ -69,6 +71,6 @@ void for_each_part(const Problem& problem, const Parts& parts, const StagePlan& 
 }
 
 /// Parameters of a stage's rank. MTP brings an embedding of its own; a tied head reuses one on the same stage.
-memory::ParamCounts stage_params(const Problem& problem, const Parts& parts, const StagePlan& plan, int stage);
+const memory::ParamCounts& stage_params(const Problem& problem, Evaluation& evaluation, int stage);
 
 }  // namespace shardfit::estimate

@@ -117,7 +117,7 @@ void for_each_data_parallel_call(const Problem& problem, Evaluation& e, const La
   using block::CollectiveKind;
   using block::Group;
   const TrainingSpec& training = problem.job.training;
-  const memory::ParamCounts params = stage_params(problem, e.parts, e.plan, stage);
+  const memory::ParamCounts& params = stage_params(problem, e, stage);
   const bool apart = experts_apart(layout);
   const int instances = layout.optimizer_instances;
   const double m = grid.microbatches;

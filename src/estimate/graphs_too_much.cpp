@@ -4,7 +4,7 @@
 namespace shardfit::estimate {
 
 bool GraphsTooMuch::covers(const Layout& layout, Bytes limit) {
-  const CostKey key = cost_key(layout, {});
+  const CostKey key = kept_key(layout);
   if (!key || key != key_ || limit != limit_ || layout.offload.activation_layers != offloaded_layers_) {
     key_ = key;
     limit_ = limit;

@@ -100,7 +100,7 @@ class ModuleTable {
   void add_module(block::View view, const ModuleOps& list, Copies copies, int all) {
     const double slowdown = problem_.job.time[Coefficient::overlap_slowdown];
     const BlockTime time = block_time(list.timed, layout_, e_.parts.rates());
-    memory::ProfileOptions options{.offloaded = layout_.offload.activation_modules, .cuda_graph = layout_.cuda_graph};
+    memory::ProfileOptions options{.offloaded = layout_.offload.activation_modules};
     if (layout_.recompute.granularity == RecomputeGranularity::selective) options.recompute = layout_.recompute;
     ModuleRow& row = rows_[view];
     row.layers += all;
@@ -147,7 +147,7 @@ void add_layers(const Problem& problem, const Evaluation& e, const Layout& layou
     const int n = problem.layers.count(k, chunk.first_layer, chunk.num_layers);
     if (n == 0) continue;
     const int rerun = rerun_layers(problem, chunk, layout.recompute, k);
-    const Bytes input = e.parts.kind(k).costs->checkpointed.saved_total();
+    const Bytes input = e.parts.kind(k).kept->checkpointed.saved_total();
     table.add(e.parts.kind(k), {double(n - rerun), double(rerun)}, input * rerun);
   }
 }
@@ -179,7 +179,7 @@ std::vector<ModuleRow> module_rows(const Problem& problem, const Evaluation& e, 
       add_layers(problem, e, layout, chunk, table);
       for (int depth = 0; depth < chunk.mtp_layers; ++depth)
         table.add(e.parts.mtp(depth == 0), full ? Copies{0, 1} : Copies{1, 0},
-                  e.parts.mtp(depth == 0).costs->checkpointed.saved_total());
+                  e.parts.mtp(depth == 0).kept->checkpointed.saved_total());
       if (chunk.head) table.add(problem.job.model.text.tie_word_embeddings && embeds ? e.parts.tied_head() : e.parts.head(), {1, 0}, {});
     }
     table.append_to(rows);

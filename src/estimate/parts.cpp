@@ -12,32 +12,43 @@ ShardKey shard_key(const Problem& problem, const Layout& l, const GridSizes& gri
   const int sequence = workload::executed_sequence(problem.job, l, problem.sample, ranks_waiting_for_images(l, grid));
   return {.tp = l.tp, .cp = l.cp, .ep = l.ep, .etp = l.etp, .micro_batch_size = l.micro_batch_size,
           .dispatcher_sms = l.dispatcher_sms, .sequence = sequence, .sequence_parallel = l.sequence_parallel,
-          .whole_graph = l.cuda_graph.impl == CudaGraphImpl::full_iteration, .dispatcher = l.dispatcher,
+          .whole_graph = l.cuda_graph.impl == CudaGraphImpl::full_iteration,
+          .tp_comm_overlap = l.overlap.tp_comm, .dispatcher = l.dispatcher,
           .cp_comm_type = l.cp_comm_type};
 }
 
-/// Cost keys remembered for a shard key, about 10 KB each. (assumed: all recompute sets, graphs and overlaps of the
-/// largest search that ships are fewer)
-constexpr std::size_t kMostCached = 1024;
+/// Tables remembered for a shard key: of recompute sets and of graphs, some KB each; of both together, some hundred bytes.
+/// (assumed: the largest search that ships has fewer)
+constexpr std::size_t kMostKept = 512, kMostGraphs = 128, kMostReruns = 4096;
 
 }  // namespace
 
-CostKey cost_key(const Layout& layout, const CudaGraph& graph) {
-  std::uint64_t number = 0;
-  const auto append = [&number](std::uint64_t value, int bits) { number = number << bits | value; };
-  constexpr int kLayerBits = 16, kEnumBits = 3, kSetBits = 10;
-  static_assert(kCount<RecomputeModule> <= kSetBits && kCount<GraphScope> <= kSetBits && kCount<OffloadModule> <= kSetBits);
-  if (layout.recompute.num_layers < 0 || layout.recompute.num_layers >= 1 << kLayerBits) return std::nullopt;
-  append(std::uint64_t(layout.recompute.granularity), kEnumBits);
-  append(std::uint64_t(layout.recompute.method), 1);
-  append(std::uint64_t(layout.recompute.num_layers), kLayerBits);
-  append(layout.recompute.modules.bits(), kSetBits);
-  append(std::uint64_t(graph.impl), kEnumBits);
-  append(graph.scopes.bits(), kSetBits);
-  append(layout.offload.activation_modules.bits(), kSetBits);
-  append(layout.overlap.tp_comm, 1);
-  return number;
+namespace {
+
+constexpr int kLayerBits = 16, kEnumBits = 3, kSetBits = 10, kGraphBits = kEnumBits + kSetBits;
+static_assert(kCount<RecomputeModule> <= kSetBits && kCount<GraphScope> <= kSetBits && kCount<OffloadModule> <= kSetBits);
+static_assert(kEnumBits + 1 + kLayerBits + 2 * kSetBits + kGraphBits <= 64);
+
+}  // namespace
+
+CostKey kept_key(const Layout& layout) {
+  const Recompute& r = layout.recompute;
+  if (r.num_layers < 0 || r.num_layers >= 1 << kLayerBits) return std::nullopt;
+  std::uint64_t number = std::uint64_t(r.granularity) << 1 | std::uint64_t(r.method);
+  number = number << kLayerBits | std::uint64_t(r.num_layers);
+  number = number << kSetBits | r.modules.bits();
+  return number << kSetBits | layout.offload.activation_modules.bits();
 }
+
+std::uint64_t graph_key(const CudaGraph& graph) { return std::uint64_t(graph.impl) << kSetBits | graph.scopes.bits(); }
+
+CostKey cost_key(const Layout& layout) {
+  const CostKey kept = kept_key(layout);
+  if (!kept) return kept;
+  return *kept << kGraphBits | graph_key(layout.cuda_graph);
+}
+
+ShardTables::ShardTables() : passes(kMostGraphs), kept(kMostKept), reruns(kMostReruns) {}
 
 Parts::Parts(const Problem& problem) : problem_(problem) {
   for (ShardTables* tables : {&eager_, &whole_graph_}) tables->kinds.resize(problem.layers.kinds.size());
@@ -49,22 +60,6 @@ const topology::GroupLinks& Parts::links_of(GroupShape shape) {
   return link_cache_.emplace(shape, problem_.cluster.links({shape.size, shape.stride, shape.run, shape.jump})).first->second;
 }
 
-CostCache::Slot CostCache::slot(const CostKey& key) {
-  if (!key) return {&unremembered_, false};
-  // A search asks for the same keys in the same order again and again.
-  std::size_t at = last_ + 1 < keys_.size() && keys_[last_ + 1] == *key
-                       ? last_ + 1
-                       : std::size_t(std::find(keys_.begin(), keys_.end(), *key) - keys_.begin());
-  const bool found = at < keys_.size();
-  if (!found) {
-    if (keys_.size() == kMostCached) return {&unremembered_, false};
-    keys_.push_back(*key);
-    if (costs_.size() < keys_.size()) costs_.emplace_back();
-  }
-  last_ = at;
-  return {&costs_[at], found};
-}
-
 void Parts::prepare_shapes(const Layout& layout, const GridSizes& grid) {
   const ShardKey shard = shard_key(problem_, layout, grid);
   now_ = shard.whole_graph ? &whole_graph_ : &eager_;
@@ -72,25 +67,34 @@ void Parts::prepare_shapes(const Layout& layout, const GridSizes& grid) {
     build(layout, shard);
     ++now_->builds;
     now_->shard_key = shard;
-    now_->cost_key.reset();
-    now_->cache.clear();
+    now_->kept_key.reset();
+    now_->graph.reset();
+    now_->passes.clear();
+    now_->kept.clear();
+    now_->reruns.clear();
   }
 }
 
 void Parts::prepare_costs(const Layout& layout) {
-  const CostKey key = cost_key(layout, layout.cuda_graph);
-  if (!key || now_->cost_key != key) {
-    cost(layout, key);
-    now_->cost_key = key;
-  }
+  const CostKey key = kept_key(layout);
+  const bool new_kept = !key || now_->kept_key != key, new_graph = now_->graph != layout.cuda_graph;
+  if (new_kept) set_kept(layout);
+  if (new_graph) set_passes(layout);
+  if (new_kept || new_graph) set_reruns(layout);
+  now_->kept_key = key;
+  now_->graph = layout.cuda_graph;
 }
 
-void Parts::build_part(Part& part, block::OpList balanced, block::OpList loaded) {
+void Parts::build_part(Part& part, const Layout& layout, block::OpList balanced, block::OpList loaded) {
   part.exists = true;
   part.ops = std::move(balanced);
+  part.least_saved = memory::least_saved(part.ops);
+  part.forward_transient = memory::activation_profile(part.ops, {}).forward_transient;
   part.params = memory::count_params(part.ops);
   part.shapes = memory::weight_shapes(part.ops);
   part.timed = time_ops(loaded, now_->rates);
+  part.forward = forward_sum(part.timed, layout, now_->rates);
+  part.backward = backward_sum(part.timed, layout, now_->rates);
   part.loaded = std::move(loaded);
 }
 
@@ -116,67 +120,88 @@ void Parts::build(const Layout& layout, const ShardKey& key) {
 
   for (int k = 0; k < problem_.layers.size(); ++k) {
     const BlockRef block = problem_.layers.kinds[std::size_t(k)];
-    build_part(now_->kinds[std::size_t(k)], block::decoder_block(text, block, now_->shapes),
+    build_part(now_->kinds[std::size_t(k)], layout, block::decoder_block(text, block, now_->shapes),
                block::decoder_block(text, block, loaded));
   }
-  build_part(now_->embedding, block::embedding(text, now_->shapes), block::embedding(text, loaded));
-  build_part(now_->head, block::head(text, now_->shapes, true), block::head(text, loaded, true));
-  build_part(now_->tied_head, block::head(text, now_->shapes, false), block::head(text, loaded, false));
+  build_part(now_->embedding, layout, block::embedding(text, now_->shapes), block::embedding(text, loaded));
+  build_part(now_->head, layout, block::head(text, now_->shapes, true), block::head(text, loaded, true));
+  build_part(now_->tied_head, layout, block::head(text, now_->shapes, false), block::head(text, loaded, false));
   if (problem_.mtp_depth > 0) {
     const bool repeated = text.mtp && text.mtp->repeated_layer;
-    build_part(now_->mtp_first, block::mtp_layer(text, now_->shapes, true), block::mtp_layer(text, loaded, true));
-    build_part(now_->mtp_more, block::mtp_layer(text, now_->shapes, !repeated), block::mtp_layer(text, loaded, !repeated));
+    build_part(now_->mtp_first, layout, block::mtp_layer(text, now_->shapes, true), block::mtp_layer(text, loaded, true));
+    build_part(now_->mtp_more, layout, block::mtp_layer(text, now_->shapes, !repeated), block::mtp_layer(text, loaded, !repeated));
   }
   if (problem_.vision) build_vision(layout, loaded);
 }
 
-PartCosts Parts::cost_part(const Part& part, const Layout& layout, std::optional<MemoryTerm> fold, Bytes input) const {
+void Parts::set_passes(const Layout& layout) {
+  const std::vector<PassCosts>& rows = now_->passes.at(
+      graph_key(layout.cuda_graph), [&](std::vector<PassCosts>& made) { pass_rows(layout.cuda_graph, made); });
+  const PassCosts* row = rows.data();
+  now_->for_each([&row](Part& part) { part.passes = row++; });
+  now_->vision.passes = problem_.vision ? row : nullptr;
+}
+
+void Parts::pass_rows(const CudaGraph& graph, std::vector<PassCosts>& rows) const {
+  const double slowdown = problem_.job.time[Coefficient::overlap_slowdown];
+  rows.clear();
+  now_->for_each([&](const Part& part) {
+    const BlockPasses time = block_passes(part.forward, part.backward, graph, now_->rates);
+    rows.push_back({time.forward.load(slowdown), time.backward.load(slowdown), time});
+  });
+  if (problem_.vision) add_vision_passes(rows);
+}
+
+void Parts::set_reruns(const Layout& layout) {
+  const double slowdown = problem_.job.time[Coefficient::overlap_slowdown];
+  const std::vector<RerunLoad>& rows = now_->reruns.at(cost_key(layout), [&](std::vector<RerunLoad>& made) {
+    made.clear();
+    now_->for_each([&](const Part& part) {
+      const Rerun again = rerun_pass(part.kept->rerun, layout.cuda_graph, now_->rates);
+      made.push_back({again.pass.load(slowdown), again.forward_host});
+    });
+    if (problem_.vision) made.push_back(vision_rerun(layout));
+  });
+  const RerunLoad* row = rows.data();
+  now_->for_each([&row](Part& part) { part.rerun = row++; });
+  now_->vision.rerun = problem_.vision ? row : nullptr;
+}
+
+KeptCosts Parts::keep(const Part& part, const Layout& layout, std::optional<MemoryTerm> fold, Bytes input) const {
+  const bool full = layout.recompute.granularity == RecomputeGranularity::full;
   memory::ProfileOptions options;
-  options.recompute = layout.recompute;
+  if (!full) options.recompute = layout.recompute;
   options.offloaded = layout.offload.activation_modules;
-  options.cuda_graph = layout.cuda_graph;
   options.block_input = input;
   options.fold = fold;
-  Recompute none = layout.recompute;
-  if (none.granularity == RecomputeGranularity::full) none = {};
-  options.recompute = none;
-  PartCosts costs;
-  costs.plain = memory::activation_profile(part.ops, options);
-  if (layout.recompute.granularity == RecomputeGranularity::full) {
+  KeptCosts kept;
+  kept.plain = kept.checkpointed = memory::activation_profile(part.ops, options);
+  if (full) {
     options.recompute = layout.recompute;
-    costs.checkpointed = memory::activation_profile(part.ops, options);
-  } else {
-    costs.checkpointed = costs.plain;
+    kept.checkpointed = memory::activation_profile(part.ops, options);
   }
-  costs.time = block_time(part.timed, layout, now_->rates);
-  const double slowdown = problem_.job.time[Coefficient::overlap_slowdown];
-  costs.forward = costs.time.forward.load(slowdown);
-  costs.backward = costs.time.backward.load(slowdown);
-  costs.rerun = costs.time.rerun.load(slowdown);
-  return costs;
+  kept.rerun = rerun_sum(part.timed, layout, now_->rates);
+  return kept;
 }
 
-/// Points the parts at their costs, which are made if the cache does not have them.
-void Parts::cost(const Layout& layout, const CostKey& key) {
-  const CostCache::Slot slot = now_->cache.slot(key);
-  if (!slot.found) {
-    slot.costs->clear();
-    cost_anew(layout, *slot.costs);
-  }
-  const PartCosts* costs = slot.costs->data();
-  now_->for_each([&costs](Part& part) { part.costs = costs++; });
-  now_->vision = problem_.vision ? costs : nullptr;
+void Parts::set_kept(const Layout& layout) {
+  const std::vector<KeptCosts>& rows =
+      now_->kept.at(kept_key(layout), [&](std::vector<KeptCosts>& made) { kept_rows(layout, made); });
+  const KeptCosts* row = rows.data();
+  now_->for_each([&row](Part& part) { part.kept = row++; });
+  now_->vision.kept = problem_.vision ? row : nullptr;
 }
 
-void Parts::cost_anew(const Layout& layout, CostTable& costs) {
+void Parts::kept_rows(const Layout& layout, std::vector<KeptCosts>& rows) const {
+  rows.clear();
   const Bytes stream(now_->shapes.stream_tokens * now_->shapes.hidden * now_->shapes.e);
-  for (const Part& part : now_->kinds) costs.push_back(cost_part(part, layout, std::nullopt, stream));
+  for (const Part& part : now_->kinds) rows.push_back(keep(part, layout, std::nullopt, stream));
   for (const Part* part : {&now_->embedding, &now_->head, &now_->tied_head})
-    costs.push_back(cost_part(*part, layout, std::nullopt, stream));
+    rows.push_back(keep(*part, layout, std::nullopt, stream));
   if (problem_.mtp_depth > 0)
     for (const Part* part : {&now_->mtp_first, &now_->mtp_more})
-      costs.push_back(cost_part(*part, layout, MemoryTerm::saved_mtp, stream));
-  if (problem_.vision) cost_vision(layout, costs);
+      rows.push_back(keep(*part, layout, MemoryTerm::saved_mtp, stream));
+  if (problem_.vision) keep_vision(layout, rows);
 }
 
 }  // namespace shardfit::estimate

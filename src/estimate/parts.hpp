@@ -7,83 +7,78 @@
 
 #include "block/blocks.hpp"
 #include "estimate/block_time.hpp"
+#include "estimate/memo.hpp"
 #include "estimate/problem.hpp"
 #include "memory/activations.hpp"
 #include "shardfit/layout/rank_grid.hpp"
 
 namespace shardfit::estimate {
 
-/// What recompute, graphs and overlap decide of a part.
-/// A search reads a few fields of many of these: what it always reads comes first.
-struct PartCosts {
-  PassLoad forward, backward, rerun;       ///< `time`, reduced to what a stage's seconds are made of
+/// What graphs decide of a part: its passes, and those reduced to what a stage's seconds are made of.
+struct PassCosts {
+  PassLoad forward, backward;
+  BlockPasses time;
+};
+
+/// What recompute and offload decide of a part.
+struct KeptCosts {
   memory::ActivationProfile plain;         ///< kept whole (selective recompute applied)
   memory::ActivationProfile checkpointed;  ///< under full recompute
-  BlockTime time;
+  PassSum rerun;                           ///< what selective recompute runs again
 };
 
 /// One part of the model (a kind of decoder block, the embedding, the head, ...) under one layout.
 struct Part {
   bool exists = false;                     ///< the model has it
-  const PartCosts* costs = nullptr;        ///< of the layout at hand
+  // Of the layout at hand.
+  const PassCosts* passes = nullptr;
+  const KeptCosts* kept = nullptr;
+  const RerunLoad* rerun = nullptr;         ///< `kept->rerun` under its graphs
   block::OpList ops;                       ///< at balanced routing: what memory reads
   block::OpList loaded;                    ///< at the stated routing: what traffic reads
+  Bytes least_saved;                       ///< kept by one micro-batch with every module recomputed
+  Bytes forward_transient;                 ///< whatever is recomputed
   memory::ParamCounts params;
   memory::WeightShapes shapes;
   TimedOps timed;                          ///< at the stated routing
+  PassSum forward, backward;               ///< of `timed`
 };
 
 /// Which fields of a layout the operation lists depend on: the rest never rebuilds them.
 struct ShardKey {
   int tp = 0, cp = 0, ep = 0, etp = 0, micro_batch_size = 0, dispatcher_sms = 0;
   int sequence = 0;                        ///< tokens of the rows that run: see workload::executed_sequence
-  bool sequence_parallel = false, whole_graph = false;
+  bool sequence_parallel = false, whole_graph = false, tp_comm_overlap = false;
   Dispatcher dispatcher = Dispatcher::alltoall;
   CpCommType cp_comm_type = CpCommType::p2p;
   friend bool operator==(const ShardKey&, const ShardKey&) = default;
 };
 
-/// The costs of every part that the model has, in the order of ShardTables::for_each; of tower and projector as one, last.
-using CostTable = std::vector<PartCosts>;
-
-/// And which the profiles and pass times depend on beside the shard key, as one number: recompute, graphs, offloaded
-/// modules, overlap of tensor-parallel traffic. None where a count of layers is out of all proportion.
+/// Which fields the costs depend on beside the shard key, as numbers: recompute and offloaded modules; graphs; all of them.
+/// None where a count of layers is out of all proportion.
 using CostKey = std::optional<std::uint64_t>;
-CostKey cost_key(const Layout& layout, const CudaGraph& graph);
-
-/// Costs by cost key, of one shard key: a search returns to each key once for every way to cut and shard the model, and
-/// reads them where they lie. Memory is kept when the cache is emptied.
-class CostCache {
- public:
-  /// The table of a key: `found` says whether it is filled. One that is not remembered if the cache is full or there is no
-  /// key. Good until the next call.
-  struct Slot {
-    CostTable* costs = nullptr;
-    bool found = false;
-  };
-  Slot slot(const CostKey& key);
-  void clear() { keys_.clear(); }
-
- private:
-  std::vector<std::uint64_t> keys_;
-  std::vector<CostTable> costs_;           ///< at least as many as keys
-  CostTable unremembered_;
-  std::size_t last_ = 0;
-};
+CostKey kept_key(const Layout& layout);
+std::uint64_t graph_key(const CudaGraph& graph);
+CostKey cost_key(const Layout& layout);
 
 /// The tables of one shard key.
 struct ShardTables {
+  ShardTables();
   std::optional<ShardKey> shard_key;
-  CostKey cost_key;
+  CostKey kept_key;                        ///< of the layout at hand
+  std::optional<CudaGraph> graph;
   block::Shapes shapes;
   comm::LayoutLinks links{};
   TimingRates rates;
   std::vector<Part> kinds;
   Part embedding, head, tied_head, mtp_first, mtp_more, vision_ends, vision_layers, vision_projector;
-  const PartCosts* vision = nullptr;       ///< tower and projector as one, see Parts::vision_costs
+  Part vision;                             ///< tower and projector as one: its costs alone
   Bytes tower_input;                       ///< what a layer of the tower reads of the fullest micro-batch
   workload::VisionBatch vision_batch, fullest_vision_batch;
-  CostCache cache;
+  // A row for each part, in the order of for_each; of tower and projector as one, last.
+  Memo<std::vector<PassCosts>> passes;
+  Memo<std::vector<KeptCosts>> kept;
+  Memo<std::vector<RerunLoad>> reruns;
   int builds = 0;                          ///< how often these tables were made anew
 
   /// Every part that the model has, in the order of a cost table.
@@ -119,9 +114,12 @@ class Parts {
   const Part& vision_ends() const { return now_->vision_ends; }
   const Part& vision_layers() const { return now_->vision_layers; }
   const Part& vision_projector() const { return now_->vision_projector; }
-  /// Tower and projector as one: profiles with what recompute leaves of them, passes (and what runs again) without their
-  /// serial part, which is in `time` alone.
-  const PartCosts& vision_costs() const { return *now_->vision; }
+  /// Costs of tower and projector as one: profiles with what recompute leaves of them, passes (and what runs again) without
+  /// their serial part, which is in `time` alone.
+  const Part& vision() const { return now_->vision; }
+  /// A number for recompute and graphs of the layout at hand, small and its own as long as `builds` stays; none if there are
+  /// too many to remember.
+  std::optional<std::size_t> cost_number() const { return now_->reruns.last(); }
   /// Every part that the model has.
   template <class F>
   void for_each(F f) const {
@@ -130,6 +128,8 @@ class Parts {
   const block::Shapes& shapes() const { return now_->shapes; }
   /// Changes whenever operations and parameters may have; apart for graphs of the whole iteration.
   int builds() const { return now_->builds; }
+  /// Of recompute and offloaded modules of the layout at hand.
+  const CostKey& kept() const { return now_->kept_key; }
   bool whole_graph() const { return now_ == &whole_graph_; }
   const TimingRates& rates() const { return now_->rates; }
   const comm::LayoutLinks& links() const { return now_->links; }
@@ -145,11 +145,16 @@ class Parts {
  private:
   void build(const Layout& layout, const ShardKey& key);
   void build_vision(const Layout& layout, const block::Shapes& loaded);
-  void build_part(Part& part, block::OpList balanced, block::OpList loaded);
-  void cost(const Layout& layout, const CostKey& key);
-  void cost_anew(const Layout& layout, CostTable& costs);
-  PartCosts cost_part(const Part& part, const Layout& layout, std::optional<MemoryTerm> fold, Bytes input) const;
-  void cost_vision(const Layout& layout, CostTable& costs);
+  void build_part(Part& part, const Layout& layout, block::OpList balanced, block::OpList loaded);
+  void set_passes(const Layout& layout);
+  void set_kept(const Layout& layout);
+  void set_reruns(const Layout& layout);
+  void pass_rows(const CudaGraph& graph, std::vector<PassCosts>& rows) const;
+  void kept_rows(const Layout& layout, std::vector<KeptCosts>& rows) const;
+  KeptCosts keep(const Part& part, const Layout& layout, std::optional<MemoryTerm> fold, Bytes input) const;
+  void keep_vision(const Layout& layout, std::vector<KeptCosts>& rows) const;
+  void add_vision_passes(std::vector<PassCosts>& rows) const;
+  RerunLoad vision_rerun(const Layout& layout) const;
 
   const Problem& problem_;
   // A graph of the whole iteration changes operations, and a search turns it on and off: both tables are kept.

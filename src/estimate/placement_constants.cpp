@@ -7,6 +7,7 @@ bool PlacementConstants::is_of(const Layout& l, int builds) const {
   return builds == builds_ && l.pp == layout_.pp && l.vpp == layout_.vpp && l.sharding == layout_.sharding &&
          l.optimizer_instances == layout_.optimizer_instances &&
          l.offload.optimizer_fraction == layout_.offload.optimizer_fraction &&
+         l.offload.activation_layers == layout_.offload.activation_layers &&
          l.fsdp_double_buffer == layout_.fsdp_double_buffer && l.overlap.tp_comm == layout_.overlap.tp_comm &&
          l.overlap.grad_reduce == layout_.overlap.grad_reduce &&   // buckets of gradients
          (l.pp > 1 || l.overlap.expert_alltoall == layout_.overlap.expert_alltoall) &&   // kept_plan_bytes
@@ -24,10 +25,15 @@ bool PlacementConstants::begin(const Layout& layout, int builds) {
 }
 
 void PlacementConstants::clear() {
-  for (Stage& stage : stages) stage.made = stage.step_made = false;
+  for (Stage& stage : stages) {
+    stage.made = stage.step_made = false;
+    stage.params.reset();
+  }
   outside.reset();
   transfer.reset();
+  image_wait.reset();
   floor.reset();
+  for (std::optional<Bytes>& kept : kept_floor) kept.reset();
 }
 
 }  // namespace shardfit::estimate

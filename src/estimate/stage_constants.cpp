@@ -120,6 +120,7 @@ void set_stage_constants(const Problem& problem, Evaluation& e, const Layout& la
   c.order.clear();
   c.unwinding.assign(std::size_t(problem.layers.size()), 0);
   for (LiveCounts& live : c.live) live.chunks = nullptr;
+  for (StageHoldings& holdings : c.holdings) holdings.kept.reset();
   c.first_chunk = 0;
   c.embedding = c.vision = c.head = false;
   for (int v = 0; v < layout.vpp; ++v) {
@@ -148,7 +149,7 @@ void set_stage_constants(const Problem& problem, Evaluation& e, const Layout& la
         s.tokens, s.hidden, s.vocab / s.tp,
         std::min(grid.microbatches, job.stack.wgrad_deferral_limit.value_or(grid.microbatches)), s.e);
   in.small = small_terms(problem, e, layout, stage);
-  memory::ParamCounts params = stage_params(problem, e.parts, e.plan, stage);
+  memory::ParamCounts params = stage_params(problem, e, stage);
   leave_out_bf16_layers(problem, e, stage, params);
   memory::StaticInputs state = static_inputs(problem, params, layout, grid);
   deal_tensors(problem, e, stage, state);

@@ -20,24 +20,36 @@ namespace {
 
 constexpr double kOffloadBehindGemm = 0.7;   // assumed: share of a stage's GEMM time that host copies can hide behind
 
+/// Two numbers side by side, which the machine works on at once: a pass forward and one backward.
+using Both = double __attribute__((vector_size(2 * sizeof(double))));
+
 /// x^(1/6) for x in [1, 2]: a polynomial within 2e-6, then one Halley step, which leaves rounding errors only. A sweep takes
 /// several a layout, and the library's pow is ten times as long. Coefficients fitted here (Chebyshev, degree 5).
-double sixth_root(double x) {
-  const double t = 2 * x - 3;                // [-1, 1]
-  const double y = ((((0.000116280239512 * t + -0.000442084547437) * t + 0.00167399767468) * t + -0.00823807565059) * t + 0.0594405994447) * t + 1.06991221019;
-  const double y2 = y * y, y6 = y2 * y2 * y2;
+Both sixth_root(Both x) {
+  const Both t = 2 * x - 3;                // [-1, 1]
+  const Both y = ((((0.000116280239512 * t + -0.000442084547437) * t + 0.00167399767468) * t + -0.00823807565059) * t + 0.0594405994447) * t + 1.06991221019;
+  const Both y2 = y * y, y6 = y2 * y2 * y2;
   return y + y * 2 * (x - y6) / (7 * y6 + 5 * x);
 }
 
-/// Everything of a stage that is not vision: calls f(costs, times that it runs).
+/// soft_max of two pairs.
+Both soft_max(Both device, Both host) {
+  const Both larger = device > host ? device : host, smaller = device > host ? host : device;
+  const Both none = {};
+  const Both ratio = smaller > none ? smaller / larger : none, square = ratio * ratio;
+  const Both sum = larger * sixth_root(1 + square * square * square);
+  return smaller > none ? sum : larger;
+}
+
+/// Everything of a stage that is not vision: calls f(part, times that it runs).
 template <class F>
 void for_each_timed_part(const Evaluation& e, int stage, F f) {
   const StageWork& work = e.work(stage);
   for (std::size_t k = 0; k < work.layers.size(); ++k)
-    if (const int n = work.layers[k]) f(*e.parts.kind(int(k)).costs, n);
-  if (work.embeddings) f(*e.parts.embedding().costs, work.embeddings);
-  if (work.mtp_layers) f(*e.parts.mtp(true).costs, work.mtp_layers);
-  if (work.heads) f(*e.parts.head().costs, work.heads);
+    if (const int n = work.layers[k]) f(e.parts.kind(int(k)), n);
+  if (work.embeddings) f(e.parts.embedding(), work.embeddings);
+  if (work.mtp_layers) f(e.parts.mtp(true), work.mtp_layers);
+  if (work.heads) f(e.parts.head(), work.heads);
 }
 
 /// What full recompute runs again of a stage.
@@ -45,14 +57,9 @@ void add_full_rerun(const Problem& problem, const Evaluation& e, const Recompute
   const StageWork& work = e.work(stage);
   for (std::size_t k = 0; k < work.layers.size(); ++k)
     if (const int n = work.layers[k] ? rerun_layers(problem, e, recompute, stage, int(k)) : 0)
-      rerun.add(e.parts.kind(int(k)).costs->forward, n);
+      rerun.add(e.parts.kind(int(k)).passes->forward, n);
   if (work.mtp_layers && recompute.method == RecomputeMethod::uniform)
-    rerun.add(e.parts.mtp(true).costs->forward, work.mtp_layers);
-}
-
-/// A pass of tower and projector: host loops first (after a drain), then the longer of device and launches.
-double vision_pass(double serial, const PassLoad& rest, double wait) {
-  return serial + soft_max(rest.device * wait, rest.host);
+    rerun.add(e.parts.mtp(true).passes->forward, work.mtp_layers);
 }
 
 }  // namespace
@@ -78,20 +85,14 @@ Bytes offloaded_activations(const Problem& problem, const Evaluation& e, const L
       const int n = problem.layers.count(k, chunk.first_layer, chunk.num_layers);
       const int whole = std::min(n, whole_layers);
       whole_layers -= whole;
-      const memory::ActivationProfile& p = e.parts.kind(k).costs->plain;
+      const memory::ActivationProfile& p = e.parts.kind(k).kept->plain;
       bytes += p.offloaded * n + p.saved_total() * whole;
     }
   }
   return bytes;
 }
 
-double soft_max(double device, double host) {
-  if (host <= 0) return device;
-  if (device <= 0) return host;
-  const double larger = std::max(device, host), ratio = std::min(device, host) / larger;
-  const double square = ratio * ratio;
-  return larger * sixth_root(1 + square * square * square);
-}
+double soft_max(double device, double host) { return soft_max(Both{device, 0}, Both{host, 0})[0]; }
 
 int ranks_waiting_for_images(const Layout& layout, const GridSizes& grid) {
   if (layout.sharding == Sharding::full || layout.sharding == Sharding::full_torch)
@@ -105,21 +106,32 @@ double image_wait(const Layout& layout, const GridSizes& grid, double spread) {
   return workload::expected_slowest(together, spread) * workload::expected_slowest(std::max(1, grid.dp / together), of_step);
 }
 
-VisionSeconds vision_seconds(const Evaluation& e, const Layout& layout, const GridSizes& grid) {
-  const double wait = image_wait(layout, grid, e.parts.vision_batch().spread);
-  const PartCosts& all = e.parts.vision_costs();
+double image_wait(const Problem& problem, Evaluation& e, const Layout& layout, const GridSizes& grid) {
+  if (!problem.vision) return 1;
+  std::optional<double>& kept = e.placement().image_wait;
+  if (!kept) kept = image_wait(layout, grid, e.parts.vision_batch().spread);
+  return *kept;
+}
+
+VisionSeconds vision_seconds(const Evaluation& e, double wait) {
+  const Part& all = e.parts.vision();
+  const PassCosts& passes = *all.passes;
+  // Host loops first (after a drain), then the longer of device and launches.
+  const Both rest = soft_max(Both{passes.forward.device * wait, passes.backward.device * wait},
+                             Both{passes.forward.host + all.rerun->forward_host, passes.backward.host});
   VisionSeconds t;
-  t.forward = vision_pass(all.time.forward.serial, all.forward, wait);
-  t.backward = vision_pass(all.time.backward.serial, all.backward, wait) + vision_pass(0, all.rerun, wait);
+  t.forward = passes.time.forward.serial + rest[0];
+  t.backward = passes.time.backward.serial + rest[1] + soft_max(all.rerun->pass.device * wait, all.rerun->pass.host);
   return t;
 }
 
 StageSums stage_sums(const Problem& problem, const Evaluation& e, const Layout& layout, int stage) {
   StageSums sums;
-  for_each_timed_part(e, stage, [&](const PartCosts& costs, int n) {
-    sums.forward.add(costs.forward, n);
-    sums.backward.add(costs.backward, n);
-    sums.rerun.add(costs.rerun, n);
+  for_each_timed_part(e, stage, [&](const Part& part, int n) {
+    sums.forward.add(part.passes->forward, n);
+    sums.backward.add(part.passes->backward, n);
+    sums.rerun.add(part.rerun->pass, n);
+    sums.forward.host += part.rerun->forward_host * n;
   });
   if (layout.recompute.granularity == RecomputeGranularity::full)
     add_full_rerun(problem, e, layout.recompute, stage, sums.rerun);
@@ -128,13 +140,11 @@ StageSums stage_sums(const Problem& problem, const Evaluation& e, const Layout& 
   return sums;
 }
 
-StageSeconds stage_seconds(const Problem& problem, const Evaluation& e, const Layout& layout, const GridSizes& grid,
-                           int stage, const StageSums& sums) {
+StageSeconds stage_seconds(const Problem& problem, const Evaluation& e, int stage, const StageSums& sums, double pairs,
+                           double wait) {
   const TimeCoefficients& time = problem.job.time;
   StageSeconds t;
-  if (layout.overlap.expert_alltoall)
-    t.ep_hidden = time[Coefficient::expert_overlap_hidden] *
-                  schedule::combined_1f1b_pairs(pipeline_shape(layout, grid), stage);
+  t.ep_hidden = time[Coefficient::expert_overlap_hidden] * pairs;
   const double copy = sums.copy, copy_slows = copy * time[Coefficient::overlap_slowdown];
   const double f = sums.forward.device_at(t.ep_hidden) + copy_slows;
   t.rerun_s = sums.rerun.device_at(t.ep_hidden);
@@ -143,8 +153,9 @@ StageSeconds stage_seconds(const Problem& problem, const Evaluation& e, const La
                       std::max(0.0, copy - kOffloadBehindGemm * sums.backward.gemm);
   const double host_b = sums.backward.host + sums.rerun.host;
   if (sums.forward.sync > 0) {
-    t.forward_s = soft_max(f, sums.forward.host);
-    t.backward_s = soft_max(b, host_b);
+    const Both seconds = soft_max(Both{f, b}, Both{sums.forward.host, host_b});
+    t.forward_s = seconds[0];
+    t.backward_s = seconds[1];
   } else {
     const double both = soft_max(f + b, sums.forward.host + host_b), share = f / std::max(f + b, 1e-30);
     t.forward_s = both * share;
@@ -152,7 +163,7 @@ StageSeconds stage_seconds(const Problem& problem, const Evaluation& e, const La
   }
   t.host_extra = std::max(0.0, t.forward_s + t.backward_s - f - b);
   t.backward_s += t.offload_exposed;
-  if (e.work(stage).vision) t.vision = vision_seconds(e, layout, grid);
+  if (e.work(stage).vision) t.vision = vision_seconds(e, wait);
   t.forward_s += t.vision.forward;
   t.backward_s += t.vision.backward;
   return t;
@@ -160,9 +171,9 @@ StageSeconds stage_seconds(const Problem& problem, const Evaluation& e, const La
 
 StagePasses stage_passes(const Evaluation& e, int stage, double copy) {
   StagePasses passes;
-  for_each_timed_part(e, stage, [&](const PartCosts& costs, int n) {
-    passes.forward.add(costs.time.forward, n);
-    passes.backward.add(costs.time.backward, n);
+  for_each_timed_part(e, stage, [&](const Part& part, int n) {
+    passes.forward.add(part.passes->time.forward, n);
+    passes.backward.add(part.passes->time.backward, n);
   });
   passes.forward.hidden += copy;
   passes.backward.hidden += copy;

@@ -5,29 +5,14 @@
 
 namespace shardfit::estimate {
 
-/// What all parts of a stage but vision add up to, one micro-batch.
-struct StageSums {
-  PassLoad forward, backward, rerun;
-  double copy = 0;                 ///< host copies of offloaded activations, one way, s
-};
 StageSums stage_sums(const Problem& problem, const Evaluation& evaluation, const Layout& layout, int stage);
 
-/// Tower and projector with their waits, beside the decoder, s.
-struct VisionSeconds { double forward = 0, backward = 0; };
-VisionSeconds vision_seconds(const Evaluation& evaluation, const Layout& layout, const GridSizes& grid);
+/// Tower and projector beside the decoder. `wait`: image_wait.
+VisionSeconds vision_seconds(const Evaluation& evaluation, double wait);
 
-/// The time that a stage takes for one micro-batch.
-struct StageSeconds {
-  double forward_s = 0, backward_s = 0;    ///< all of it, host included where it binds
-  double host_extra = 0;                   ///< of that, what the host adds beyond the device
-  double offload_exposed = 0;              ///< activation offload that does not fit behind compute
-  VisionSeconds vision;
-  double ep_hidden = 0;                    ///< share of the hideable expert traffic that expert overlap hides
-  double rerun_s = 0;                      ///< of backward_s, what recompute runs again on the device
-  double total() const { return forward_s + backward_s; }
-};
-StageSeconds stage_seconds(const Problem& problem, const Evaluation& evaluation, const Layout& layout,
-                           const GridSizes& grid, int stage, const StageSums& sums);
+/// The time of a stage with these sums. `pairs`: share of its passes that combined 1F1B pairs; `wait`: image_wait.
+StageSeconds stage_seconds(const Problem& problem, const Evaluation& evaluation, int stage, const StageSums& sums,
+                           double pairs, double wait);
 
 /// Every term of a stage's passes: decoder, embedding, head and MTP; what recompute runs again is apart. `copy`: of the
 /// stage's sums.
@@ -50,5 +35,7 @@ int ranks_waiting_for_images(const Layout& layout, const GridSizes& grid);
 /// Load of the slowest rank over the average, for micro-batches whose visual tokens have this `spread`: the slowest of the
 /// ranks that meet in each micro-batch, times the slowest of such groups over a whole step, for which the others wait at its end.
 double image_wait(const Layout& layout, const GridSizes& grid, double spread);
+/// The same of the layout at hand, worked out once a placement; 1 without a tower.
+double image_wait(const Problem& problem, Evaluation& evaluation, const Layout& layout, const GridSizes& grid);
 
 }  // namespace shardfit::estimate

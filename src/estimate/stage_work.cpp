@@ -27,6 +27,7 @@ bool StageWorks::prepare(const Problem& problem, const Layout& layout, StagePlan
   pp_ = layout.pp;
   vpp_ = layout.vpp;
   split_ = layout.split;
+  ++plans_;
   planned_ = make_stage_plan(problem.job, layout, plan);
   if (planned_) count(problem, plan);
   return planned_;
@@ -35,6 +36,7 @@ bool StageWorks::prepare(const Problem& problem, const Layout& layout, StagePlan
 void StageWorks::count(const Problem& problem, const StagePlan& plan) {
   const std::size_t kinds = std::size_t(problem.layers.size());
   stages_.assign(std::size_t(plan.pp), StageWork{});
+  distinct_.clear();
   layers_.assign(std::size_t(plan.pp) * kinds, 0);
   for (int stage = 0; stage < plan.pp; ++stage) {
     StageWork& work = stages_[std::size_t(stage)];
@@ -42,6 +44,7 @@ void StageWorks::count(const Problem& problem, const StagePlan& plan) {
     work.layers = {layers, kinds};
     work.vision = problem.vision && plan.at(stage, 0).vision;
     work.repeats = same_work_as_previous(problem, plan, stage);
+    if (!work.repeats) distinct_.push_back(stage);
     for (int v = 0; v < plan.vpp; ++v) {
       const Chunk& chunk = plan.at(stage, v);
       for (std::size_t k = 0; k < kinds; ++k) layers[k] += problem.layers.count(int(k), chunk.first_layer, chunk.num_layers);

@@ -24,6 +24,10 @@ class StageWorks {
   /// Makes plan and stages those of `layout`; false if its layers cannot be split that way. Nothing is done twice in a row
   /// for the same pp, vpp and split.
   bool prepare(const Problem& problem, const Layout& layout, StagePlan& plan);
+  /// Stages that do not repeat their predecessor, in their order.
+  std::span<const int> distinct() const { return distinct_; }
+  /// Changes with every plan that is made.
+  int plans() const { return plans_; }
   const StageWork& at(int stage) const { return stages_[std::size_t(stage)]; }
 
  private:
@@ -32,6 +36,8 @@ class StageWorks {
   int pp_ = 0, vpp_ = 0;           ///< of the plan at hand; 0: none
   PipelineSplit split_;
   bool planned_ = false;
+  int plans_ = 0;
+  std::vector<int> distinct_;
   std::vector<StageWork> stages_;
   std::vector<int> layers_;        ///< [stage][kind]
 };

@@ -57,9 +57,9 @@ double muon_seconds(const Problem& problem, const Evaluation& e, const Layout& l
 
 }  // namespace
 
-compute::OptimizerLoad optimizer_load(const Problem& problem, const Evaluation& e, const Layout& layout, const GridSizes& grid,
+compute::OptimizerLoad optimizer_load(const Problem& problem, Evaluation& e, const Layout& layout, const GridSizes& grid,
                                       int stage) {
-  const memory::ParamCounts p = stage_params(problem, e.parts, e.plan, stage);
+  const memory::ParamCounts& p = stage_params(problem, e, stage);
   const bool apart = experts_apart(layout);
   const double dense = double(p.dense + p.dense_fp32), expert = double(p.expert + p.expert_fp32);
   const bool sharded = layout.sharding != Sharding::none;
@@ -77,7 +77,7 @@ compute::OptimizerLoad optimizer_load(const Problem& problem, const Evaluation& 
   return load;
 }
 
-double boundary_transfer(const Problem&, Evaluation& e, const Layout& layout, const GridSizes& grid) {
+double boundary_transfer(Evaluation& e, const Layout& layout, const GridSizes& grid) {
   if (layout.pp == 1) return 0;
   std::optional<double>& kept = e.placement().transfer;
   if (kept) return *kept;
@@ -110,49 +110,73 @@ const StepConstants& step_constants(const Problem& problem, Evaluation& e, const
 
 namespace {
 
-/// Fills `e.forward` and `e.backward`.
-struct SlowestStage {
-  int stage = 0;
-  StageSeconds seconds;
-  double copy = 0;
-};
+/// Sums of each distinct stage, in the order of StageWorks::distinct.
+const std::vector<StageSums>& sums_of_stages(const Problem& problem, Evaluation& e, const Layout& layout) {
+  PaceTable& table = e.paces();
+  const std::optional<std::size_t> number = e.parts.cost_number();
+  if (number && table.sums_of == number) return table.sums;
+  table.sums.clear();
+  for (const int stage : e.works.distinct()) table.sums.push_back(stage_sums(problem, e, layout, stage));
+  table.sums_of = number;
+  return table.sums;
+}
+
+/// Shares of paired passes of each stage; all 0 without expert overlap.
+double pairs_of(Evaluation& e, const Layout& layout, const GridSizes& grid, int stage) {
+  if (!layout.overlap.expert_alltoall) return 0;
+  std::vector<double>& shares = e.paces().shares;
+  if (shares.empty())
+    for (int i = 0; i < layout.pp; ++i) shares.push_back(schedule::combined_1f1b_pairs(pipeline_shape(layout, grid), i));
+  return shares[std::size_t(stage)];
+}
+
+/// Fills the seconds of all stages.
 SlowestStage slowest_stage(const Problem& problem, Evaluation& e, const Layout& layout, const GridSizes& grid) {
-  e.forward.resize(std::size_t(layout.pp));
-  e.backward.resize(std::size_t(layout.pp));
+  PaceTable& table = e.paces();
+  table.forward.resize(std::size_t(layout.pp));
+  table.backward.resize(std::size_t(layout.pp));
+  const std::vector<StageSums>& all = sums_of_stages(problem, e, layout);
+  const double wait = image_wait(problem, e, layout, grid);
   SlowestStage slowest;
-  StageSums sums;
   StageSeconds seconds;
+  std::size_t next = 0;
   for (int stage = 0; stage < layout.pp; ++stage) {
     const bool repeats = e.work(stage).repeats;
-    if (!repeats) sums = stage_sums(problem, e, layout, stage);
+    if (!repeats) ++next;
+    const StageSums& sums = all[next - 1];
     // Under expert overlap equal stages still differ in how many of their passes have a partner.
-    if (!repeats || layout.overlap.expert_alltoall) seconds = stage_seconds(problem, e, layout, grid, stage, sums);
-    e.forward[std::size_t(stage)] = seconds.forward_s;
-    e.backward[std::size_t(stage)] = seconds.backward_s;
+    if (!repeats || layout.overlap.expert_alltoall)
+      seconds = stage_seconds(problem, e, stage, sums, pairs_of(e, layout, grid, stage), wait);
+    table.forward[std::size_t(stage)] = seconds.forward_s;
+    table.backward[std::size_t(stage)] = seconds.backward_s;
     if (stage == 0 || seconds.total() > slowest.seconds.total()) slowest = {stage, seconds, sums.copy};
   }
   return slowest;
 }
 
-}  // namespace
-
-double step_floor(const Problem& problem, Evaluation& e, const Layout& layout, const GridSizes& grid) {
-  constexpr double kRounding = 1e-9;       // far more than sums of some dozens of terms are off
-  const double busy = grid.microbatches * slowest_stage(problem, e, layout, grid).seconds.total();
-  return (busy + milliseconds(problem.job.time[Coefficient::step_overhead_ms]).value) * (1 - kRounding);
+/// The pace of the layout at hand, with its slowest stage.
+Pace& pace_of(const Problem& problem, Evaluation& e, const Layout& layout, const GridSizes& grid) {
+  e.paces().begin({.builds = e.parts.builds(), .plans = e.works.plans(), .microbatches = grid.microbatches,
+                 .group = pipeline_shape(layout, grid).group, .offloaded_layers = layout.offload.activation_layers,
+                 .image_wait = image_wait(problem, e, layout, grid),
+                 .transfer = boundary_transfer(e, layout, grid)});
+  Pace& pace = e.paces().at(e.parts.cost_number(), layout.overlap.expert_alltoall);
+  if (pace.has_slowest) return pace;
+  pace.slowest = slowest_stage(problem, e, layout, grid);
+  pace.has_slowest = true;
+  e.paces().filled = &pace;
+  return pace;
 }
 
-StepAccount step_account(const Problem& problem, Evaluation& e, const Layout& layout, const GridSizes& grid) {
-  const double slowdown = problem.job.time[Coefficient::overlap_slowdown];
-  const SlowestStage of = slowest_stage(problem, e, layout, grid);
+/// What all micro-batches of a step come to.
+TimeLedger microbatch_ledger(const Problem& problem, Evaluation& e, const Layout& layout, const GridSizes& grid,
+                             const SlowestStage& of) {
+  const double slowdown = problem.job.time[Coefficient::overlap_slowdown], m = grid.microbatches;
   const StageSeconds& slowest = of.seconds;
-  StepAccount account;
-  account.slowest_stage = of.stage;
   const StagePasses passes = stage_passes(e, of.stage, of.copy);
-  const schedule::StepTime step = e.timer.time(pipeline_shape(layout, grid), e.forward, e.backward,
-                                               boundary_transfer(problem, e, layout, grid));
-  const double m = grid.microbatches;
-  TimeLedger& ledger = account.ledger;
+  const schedule::StepTime step =
+      e.timer.time(pipeline_shape(layout, grid), e.paces().forward, e.paces().backward, boundary_transfer(e, layout, grid));
+  TimeLedger ledger;
   add_pass(ledger, passes.forward, m, slowest.ep_hidden, slowdown);
   add_pass(ledger, passes.backward, m, slowest.ep_hidden, slowdown);
   ledger.add(TimeTerm::recompute, Seconds(slowest.rerun_s * m));
@@ -161,11 +185,33 @@ StepAccount step_account(const Problem& problem, Evaluation& e, const Layout& la
   ledger.add(TimeTerm::offload, Seconds(slowest.offload_exposed * m));
   ledger.add(TimeTerm::pipeline_bubble, Seconds(step.bubble));
   ledger.add(TimeTerm::pipeline_p2p, Seconds(step.p2p));
+  return ledger;
+}
 
+}  // namespace
+
+double step_floor(const Problem& problem, Evaluation& e, const Layout& layout, const GridSizes& grid) {
+  constexpr double kRounding = 1e-9;       // far more than sums of some dozens of terms are off
+  const double busy = grid.microbatches * pace_of(problem, e, layout, grid).slowest.seconds.total();
+  return (busy + milliseconds(problem.job.time[Coefficient::step_overhead_ms]).value) * (1 - kRounding);
+}
+
+StepAccount step_account(const Problem& problem, Evaluation& e, const Layout& layout, const GridSizes& grid) {
+  Pace& pace = pace_of(problem, e, layout, grid);
+  if (!pace.has_ledger) {
+    if (e.paces().filled != &pace) slowest_stage(problem, e, layout, grid);   // another layout's seconds stand there
+    e.paces().filled = &pace;
+    pace.ledger = microbatch_ledger(problem, e, layout, grid, pace.slowest);
+    pace.has_ledger = true;
+  }
+  StepAccount account{pace.ledger, pace.slowest.stage};
+  TimeLedger& ledger = account.ledger;
   const StepConstants& once = step_constants(problem, e, layout, grid, account.slowest_stage);
-  const DataParallelTime dp = data_parallel_time(layout, grid, once.reductions, once.gathers, slowest.forward_s, slowest.backward_s);
+  const StageSeconds& slowest = pace.slowest.seconds;
+  const DataParallelTime dp =
+      data_parallel_time(layout, grid, once.reductions, once.gathers, slowest.forward_s, slowest.backward_s);
   ledger.add(TimeTerm::data_parallel, Seconds(dp.exposed + once.exposed));
-  ledger.add(TimeTerm::overlap_slowdown, Seconds(dp.hidden * slowdown));
+  ledger.add(TimeTerm::overlap_slowdown, Seconds(dp.hidden * problem.job.time[Coefficient::overlap_slowdown]));
   ledger.add(TimeTerm::optimizer, Seconds(once.optimizer));
   ledger.add(TimeTerm::step_overhead, milliseconds(problem.job.time[Coefficient::step_overhead_ms]));
   return account;

@@ -13,11 +13,10 @@ struct StepAccount {
   int slowest_stage = 0;
 };
 
-/// Fills `e.forward` and `e.backward` with the stages' seconds as well.
 StepAccount step_account(const Problem& problem, Evaluation& e, const Layout& layout, const GridSizes& grid);
 
 /// What the optimizer of one rank of a stage works on.
-compute::OptimizerLoad optimizer_load(const Problem& problem, const Evaluation& e, const Layout& layout, const GridSizes& grid,
+compute::OptimizerLoad optimizer_load(const Problem& problem, Evaluation& e, const Layout& layout, const GridSizes& grid,
                                       int stage);
 
 /// Seconds that a step takes at least: its slowest stage without a pause, and the fixed overhead. Below step_account's total,
@@ -25,6 +24,6 @@ compute::OptimizerLoad optimizer_load(const Problem& problem, const Evaluation& 
 double step_floor(const Problem& problem, Evaluation& e, const Layout& layout, const GridSizes& grid);
 
 /// One way of one tensor across one pipeline boundary, s.
-double boundary_transfer(const Problem& problem, Evaluation& e, const Layout& layout, const GridSizes& grid);
+double boundary_transfer(Evaluation& e, const Layout& layout, const GridSizes& grid);
 
 }  // namespace shardfit::estimate

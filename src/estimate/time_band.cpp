@@ -37,24 +37,21 @@ bool has_new_attention(const TextSpec& text) {
                      [](const MixerSpec& m) { return std::holds_alternative<CompressedMqaSpec>(m.kind); });
 }
 
-const Band& least_known(const Problem& problem, const Evaluation& e, const Estimate& out) {
+const Band& least_known(const Problem& problem, const Evaluation& e, const TimeLedger& time) {
   if (problem.vision) return kTower;
   if (has_new_attention(problem.job.model.text)) return kAttention;
   if (e.parts.links()[block::Group::tp_ep].domains > 1) return kNetwork;
-  if (out.time.rows[TimeTerm::host].value > kHostShare * out.step_time_s) return kHost;
+  if (time.rows[TimeTerm::host] > time.total() * kHostShare) return kHost;
   return kKnown;
 }
 
 }  // namespace
 
-void set_band(const Problem& problem, const Evaluation& e, Estimate& out) {
-  const Band& band = least_known(problem, e, out);
+TimeBand band_of(const Problem& problem, const Evaluation& e, const TimeLedger& time) {
+  const Band& band = least_known(problem, e, time);
   const double site = problem.job.hardware.step_time_band.value;
-  out.time_band = band.sigma;
-  out.band_reason = band.reason;
-  if (site == 0) return;
-  out.time_band = std::sqrt(site * site + (band.sigma * band.sigma - TimeBands::known * TimeBands::known));
-  out.band_reason = band.calibrated_reason;
+  if (site == 0) return {band.sigma, band.reason};
+  return {std::sqrt(site * site + (band.sigma * band.sigma - TimeBands::known * TimeBands::known)), band.calibrated_reason};
 }
 
 }  // namespace shardfit::estimate

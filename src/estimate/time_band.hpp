@@ -15,6 +15,6 @@ struct TimeBands {
 
 /// The error band of the step time and its reason. A calibration (HardwareSpec::step_time_band) takes the place of the part
 /// that all layouts of a site share, TimeBands::known; what a layout adds to it (host, network, new blocks) stays.
-void set_band(const Problem& problem, const Evaluation& e, Estimate& out);
+TimeBand band_of(const Problem& problem, const Evaluation& e, const TimeLedger& time);
 
 }  // namespace shardfit::estimate

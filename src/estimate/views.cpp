@@ -12,7 +12,9 @@ std::vector<StageTime> stage_times(const Problem& problem, Evaluation& e, const 
   std::vector<StageTime> times;
   for (int stage = 0; stage < layout.pp; ++stage) {
     const StageSums sums = stage_sums(problem, e, layout, stage);
-    const StageSeconds seconds = stage_seconds(problem, e, layout, grid, stage, sums);
+    const StageSeconds seconds =
+        stage_seconds(problem, e, stage, sums, schedule::combined_1f1b_pairs(pipeline_shape(layout, grid), stage),
+                      image_wait(problem, e, layout, grid));
     times.push_back({stage, seconds.forward_s, seconds.backward_s, sums.forward.host, sums.backward.host + sums.rerun.host});
   }
   return times;
@@ -26,14 +28,14 @@ std::vector<TensorRow> tensor_rows(const Problem& problem, Evaluation& e, const 
     for (int k = 0; k < problem.layers.size(); ++k) {
       const Part& part = e.parts.kind(k);
       for (const memory::LiveLayers& live : in.layers) {
-        if (live.profile != &part.costs->plain) continue;
+        if (live.profile != &part.kept->plain) continue;
         for (const block::Op& op : part.ops)
           for (const block::Saved& s : op.saved)
             if (!(selective && s.dropped_by.intersects(layout.recompute.modules)) && s.bytes.value)
               rows.push_back({op.name, s.name, memory::saved_term(op.view), stage, int(live.live), s.bytes});
       }
       for (const memory::LiveLayers& live : in.layers)
-        if (live.profile == &part.costs->checkpointed)
+        if (live.profile == &part.kept->checkpointed)
           rows.push_back({"checkpoint", "block input", MemoryTerm::saved_checkpoints, stage, int(live.live),
                           live.profile->saved_total()});
     }

@@ -12,7 +12,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <utility>
 
 #include "estimate/parts.hpp"
 
@@ -37,7 +36,7 @@ void add_profile(memory::ActivationProfile& a, const memory::ActivationProfile& 
   a.recompute_working_set += b.recompute_working_set;
   a.forward_transient = std::max(a.forward_transient, b.forward_transient);
   a.backward_transient = std::max(a.backward_transient, b.backward_transient);
-  a.graphed += b.graphed;
+  a.scoped += b.scoped;
   a.offloaded += b.offloaded;
 }
 
@@ -49,8 +48,13 @@ memory::ActivationProfile checkpointed(const memory::ActivationProfile& whole, c
   p.saved = {};
   p.saved.add(MemoryTerm::saved_vision, kept * layers.plain / depth + input * layers.checkpoints);
   p.recompute_working_set = std::max(kept * layers.rerun / depth - input, Bytes(0));
-  p.graphed = Bytes(0);
+  p.scoped = {};
   return p;
+}
+
+PassLoad without_serial(PassTime pass, double slowdown) {
+  pass.serial = 0;
+  return pass.load(slowdown);
 }
 
 }  // namespace
@@ -93,7 +97,7 @@ void Parts::build_vision(const Layout& layout, const block::Shapes& loaded) {
       return operations(part_shapes(job, shapes, ModelPart::vision_model),
                         part_shapes(job, shapes, ModelPart::vision_projection), load);
     };
-    build_part(part, lists(now_->shapes, most_load), lists(loaded, usual_load));
+    build_part(part, layout, lists(now_->shapes, most_load), lists(loaded, usual_load));
   };
   using block::Shapes, block::VisionLoad;
   make(now_->vision_ends, [&](const Shapes& tower, const Shapes&, const VisionLoad& load) {
@@ -107,39 +111,54 @@ void Parts::build_vision(const Layout& layout, const block::Shapes& loaded) {
   });
 }
 
-/// Adds the three parts of the tower, then all as one. What runs again, by full or selective recompute, is in `rerun`.
-void Parts::cost_vision(const Layout& layout, CostTable& costs) {
-  const VisionSpec& vision = *problem_.job.model.vision;
-  Layout kept = layout;                    // full recompute is the tower's own business
-  if (kept.recompute.granularity == RecomputeGranularity::full) kept.recompute = {};
-  const PartCosts ends = cost_part(now_->vision_ends, kept, MemoryTerm::saved_vision, {});
-  PartCosts layers = cost_part(now_->vision_layers, kept, MemoryTerm::saved_vision, {});
-  const PartCosts projector = cost_part(now_->vision_projector, kept, MemoryTerm::saved_vision, {});
-
+/// Adds the three parts of the tower, then all as one.
+void Parts::keep_vision(const Layout& layout, std::vector<KeptCosts>& rows) const {
+  Layout own = layout;                     // full recompute is the tower's own business
+  if (own.recompute.granularity == RecomputeGranularity::full) own.recompute = {};
+  const KeptCosts ends = keep(now_->vision_ends, own, MemoryTerm::saved_vision, {});
+  KeptCosts layers = keep(now_->vision_layers, own, MemoryTerm::saved_vision, {});
+  const KeptCosts projector = keep(now_->vision_projector, own, MemoryTerm::saved_vision, {});
   const memory::CheckpointedLayers again = tower_checkpoints(problem_.job, layout.recompute);
-  if (again.checkpoints > 0) {
-    layers.plain = layers.checkpointed = checkpointed(layers.plain, again, vision.depth, now_->tower_input);
-    layers.time.rerun = {};
-    layers.time.rerun.add(layers.time.forward, double(vision.depth - again.plain) / vision.depth);
-    layers.rerun = layers.time.rerun.load(problem_.job.time[Coefficient::overlap_slowdown]);
-  }
-  PartCosts both = ends;
-  for (const PartCosts* part : {&std::as_const(layers), &projector}) {
-    add_profile(both.plain, part->plain);
-    both.time.forward += part->time.forward;
-    both.time.backward += part->time.backward;
-    both.time.rerun += part->time.rerun;
+  if (again.checkpoints > 0)
+    layers.plain = layers.checkpointed =
+        checkpointed(layers.plain, again, problem_.job.model.vision->depth, now_->tower_input);
+  KeptCosts all = ends;
+  add_profile(all.plain, layers.plain);
+  add_profile(all.plain, projector.plain);
+  all.checkpointed = all.plain;
+  rows.insert(rows.end(), {ends, layers, projector, all});
+}
+
+/// Adds all parts as one: their passes are added up before loads are taken of them. The last rows are those of the tower.
+void Parts::add_vision_passes(std::vector<PassCosts>& rows) const {
+  constexpr std::ptrdiff_t kTowerParts = 3;
+  PassCosts all;
+  for (auto part = rows.end() - kTowerParts; part != rows.end(); ++part) {
+    all.time.forward += part->time.forward;
+    all.time.backward += part->time.backward;
   }
   const double slowdown = problem_.job.time[Coefficient::overlap_slowdown];
-  const auto without_serial = [&](PassTime pass) {
-    pass.serial = 0;
-    return pass.load(slowdown);
-  };
-  both.forward = without_serial(both.time.forward);
-  both.backward = without_serial(both.time.backward);
-  both.rerun = without_serial(both.time.rerun);
-  both.checkpointed = both.plain;
-  costs.insert(costs.end(), {ends, layers, projector, both});
+  all.forward = without_serial(all.time.forward, slowdown);
+  all.backward = without_serial(all.time.backward, slowdown);
+  rows.push_back(all);
+}
+
+/// What of the tower runs again, by full or selective recompute.
+RerunLoad Parts::vision_rerun(const Layout& layout) const {
+  const memory::CheckpointedLayers again = tower_checkpoints(problem_.job, layout.recompute);
+  const int depth = problem_.job.model.vision->depth;
+  PassTime all;
+  double forward_host = 0;
+  for (const Part* part : {&now_->vision_ends, &now_->vision_layers, &now_->vision_projector}) {
+    if (part == &now_->vision_layers && again.checkpoints > 0) {
+      all.add(part->passes->time.forward, double(depth - again.plain) / depth);
+      continue;
+    }
+    const Rerun rerun = rerun_pass(part->kept->rerun, layout.cuda_graph, now_->rates);
+    all += rerun.pass;
+    forward_host += rerun.forward_host;
+  }
+  return {without_serial(all, problem_.job.time[Coefficient::overlap_slowdown]), forward_host};
 }
 
 }  // namespace shardfit::estimate

@@ -22,17 +22,6 @@ namespace {
 /// Megatron-LM min_offloaded_tensor_size. Kind: read.
 constexpr std::int64_t kMinOffloadedBytes = 2 * kMiB;
 
-bool graph_holds(const block::Op& op, const CudaGraph& graph) {
-  switch (graph.impl) {
-    case CudaGraphImpl::transformer_engine:
-      return op.scope && graph.scopes.contains(*op.scope);
-    case CudaGraphImpl::local:
-      return graph.scopes.empty() || (op.scope && graph.scopes.contains(*op.scope));
-    default:
-      return false;  // full_iteration has one pool for everything; see graphs.cpp
-  }
-}
-
 bool is_offloaded(const block::Saved& s, const ProfileOptions& options) {
   return s.offload && options.offloaded.contains(*s.offload) && s.bytes.value >= kMinOffloadedBytes;
 }
@@ -51,7 +40,7 @@ void add_saved(const block::Op& op, const block::Saved& s, const ProfileOptions&
   }
   p.saved.add(options.fold.value_or(saved_term(op.view)), s.bytes);
   if (s.routed) p.routed += s.bytes;
-  if (graph_holds(op, options.cuda_graph)) p.graphed += s.bytes;
+  (op.scope ? p.scoped.in_scope[*op.scope] : p.scoped.without_scope) += s.bytes;
 }
 
 /// The transients of one operation live together; the dearest operation counts.
@@ -71,7 +60,8 @@ void checkpoint_whole_block(const ProfileOptions& options, ActivationProfile& p)
   p.routed_working_set = p.routed;
   p.saved = {};
   p.saved.add(options.fold.value_or(MemoryTerm::saved_checkpoints), options.block_input);
-  p.routed = p.graphed = Bytes(0);
+  p.routed = Bytes(0);
+  p.scoped = {};
 }
 
 }  // namespace
@@ -114,13 +104,20 @@ MemoryTerm saved_term(block::View view) {
 
 ActivationProfile activation_profile(const block::OpList& ops, const ProfileOptions& options) {
   ActivationProfile p;
-  p.checkpoint = options.block_input;
   for (const block::Op& op : ops) {
     for (const block::Saved& s : op.saved) add_saved(op, s, options, p);
     add_transients(op, p);
   }
   if (options.recompute.granularity == RecomputeGranularity::full) checkpoint_whole_block(options, p);
   return p;
+}
+
+Bytes least_saved(const block::OpList& ops) {
+  Bytes sum;
+  for (const block::Op& op : ops)
+    for (const block::Saved& s : op.saved)
+      if (s.dropped_by.empty()) sum += s.bytes;
+  return sum;
 }
 
 CheckpointedLayers checkpointed_layers(const Recompute& recompute, int layers) {

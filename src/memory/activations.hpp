@@ -12,7 +12,6 @@ namespace shardfit::memory {
 struct ProfileOptions {
   Recompute recompute;
   EnumSet<OffloadModule> offloaded;  ///< fine-grained activation offload
-  CudaGraph cuda_graph;
   Bytes block_input;               ///< one tensor of the residual stream, [stream_tokens, hidden]
   std::optional<MemoryTerm> fold;  ///< set: every saved byte goes to this term (saved_mtp, saved_vision)
 };
@@ -27,6 +26,9 @@ MemoryTerm saved_term(block::View view);
 /// - full: the input alone (saved_checkpoints); everything else returns as recompute_working_set.
 /// Tensors of an offloaded scope leave `saved` if they have at least kMinOffloadedBytes.
 ActivationProfile activation_profile(const block::OpList& ops, const ProfileOptions& options);
+
+/// What the block saves if every module is recomputed: no choice of modules saves less.
+Bytes least_saved(const block::OpList& ops);
 
 /// How full recompute splits the `layers` of one chunk.
 struct CheckpointedLayers {

@@ -119,13 +119,9 @@ Bytes allocator_reserve(Bytes allocated, Bytes transient, const Fragmentation& f
   return rounded_bytes(double(allocated.value) * (reserve_ratio(f) - 1) + holes);
 }
 
-Bytes transient_bytes(const StageInputs& stage, MemoryMoment moment, Bytes allocated) {
-  MemoryTotal still;
-  add_static(stage.state, moment, still);
-  add_small_terms(stage.small, moment, still);
-  const FsdpBuffers gathered =
-      fsdp_buffers(stage.fsdp, moment == MemoryMoment::first_step ? MemoryMoment::backward : moment);
-  const Bytes stays = still.allocated() + gathered.unsharded_weights + gathered.unreduced_gradients;
+Bytes transient_bytes(const StageBase& base, MemoryMoment moment, Bytes allocated) {
+  const FsdpBuffers& gathered = base.fsdp.at(moment == MemoryMoment::first_step ? MemoryMoment::backward : moment);
+  const Bytes stays = base.state[moment] + gathered.unsharded_weights + gathered.unreduced_gradients;
   return std::max(Bytes(0), allocated - stays);
 }
 

@@ -57,7 +57,7 @@ struct OutsideInputs {
 };
 
 /// Bytes of `allocated` that come and go within a step: not state, small terms or gathered units.
-Bytes transient_bytes(const StageInputs& stage, MemoryMoment moment, Bytes allocated);
+Bytes transient_bytes(const StageBase& base, MemoryMoment moment, Bytes allocated);
 
 template <class Acc>
 void add_outside(const OutsideInputs& in, Bytes transient, Acc& acc) {
@@ -75,7 +75,7 @@ template <class Acc>
 void add_outside_of(const StageInputs& stage, const StageEvents& events, const OutsideInputs& outside, MemoryMoment moment,
                     Acc& acc) {
   const bool holes = leaves_holes(outside.fragmentation);
-  add_outside(outside, holes ? transient_bytes(stage, moment, acc.allocated()) : Bytes(0), acc);
+  add_outside(outside, holes ? transient_bytes(events.base, moment, acc.allocated()) : Bytes(0), acc);
   if (stage.graphs.impl != CudaGraphImpl::none)
     acc.add(MemoryTerm::allocator_reserve, graph_reserve_bytes(stage.graphs, moment, events.eager));
 }

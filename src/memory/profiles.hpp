@@ -8,6 +8,7 @@
 
 #include "block/op.hpp"
 #include "shardfit/ledger/ledger.hpp"
+#include "shardfit/spec/layout.hpp"
 
 namespace shardfit::memory {
 
@@ -66,18 +67,38 @@ class SavedBytes {
   std::array<Bytes, kEnd - kFirst> rows_{};
 };
 
+/// Bytes by the graph scope of the operations that save them.
+struct ScopedBytes {
+  EnumArray<GraphScope, Bytes> in_scope{};
+  Bytes without_scope;
+
+  ScopedBytes& operator+=(const ScopedBytes& o) {
+    for (std::size_t i = 0; i < in_scope.size(); ++i) in_scope[GraphScope(i)] += o.in_scope[GraphScope(i)];
+    without_scope += o.without_scope;
+    return *this;
+  }
+  /// Of them, what the graphs of a layout hold. A graph of the whole iteration has one pool for everything: see graphs.cpp.
+  Bytes held_by(const CudaGraph& graph) const {
+    const bool whole_layers = graph.impl == CudaGraphImpl::local && graph.scopes.empty();
+    if (graph.impl != CudaGraphImpl::transformer_engine && graph.impl != CudaGraphImpl::local) return Bytes(0);
+    Bytes sum = whole_layers ? without_scope : Bytes(0);
+    for (std::size_t i = 0; i < in_scope.size(); ++i)
+      if (whole_layers || graph.scopes.contains(GraphScope(i))) sum += in_scope[GraphScope(i)];
+    return sum;
+  }
+};
+
 /// What a block keeps per micro-batch between its forward and its backward, and what it needs while it runs.
 /// All bytes are those of balanced routing; `routed` parts grow with the stated imbalance.
 struct ActivationProfile {
   Bytes routed;                          ///< of `saved`, the part that grows with imbalance
-  Bytes checkpoint;                      ///< the block's input: all that full recompute keeps
   Bytes recompute_working_set;  ///< what backward makes again (selective: dropped tensors; full: all)
   Bytes routed_working_set;     ///< of it, the part that grows with imbalance
   Bytes forward_transient, backward_transient;  ///< largest of one operation
   Bytes routed_forward, routed_backward;        ///< of them, the part that grows with imbalance
-  Bytes graphed;                                ///< of `saved`, what operations inside a CUDA graph hold
   Bytes offloaded;  ///< moved to host memory by fine-grained offload; not in `saved`
   SavedBytes saved;
+  ScopedBytes scoped;  ///< of `saved`, by the scope that a CUDA graph may capture; none where full recompute keeps the input
   Bytes saved_total() const { return saved.total(); }
 };
 

@@ -155,7 +155,7 @@ StageEvents::StageEvents(const StageInputs& in)
   MemoryTotal f, b, optimizer;
   detail::add_activity(in, *this, MemoryMoment::forward, MemoryMoment::first_step, f);
   detail::add_activity(in, *this, MemoryMoment::backward, MemoryMoment::first_step, b);
-  detail::add_idle(in, *this, MemoryMoment::optimizer_step, MemoryMoment::first_step, optimizer);
+  detail::add_idle(in, *this, MemoryMoment::optimizer_step, optimizer);
   first_step = b.allocated() > f.allocated() ? MemoryMoment::backward : MemoryMoment::forward;
   first_step_allocated = std::max(f.allocated(), b.allocated());
   if (optimizer.allocated() > first_step_allocated) {
@@ -167,10 +167,13 @@ StageEvents::StageEvents(const StageInputs& in)
 Bytes eager_activations(const StageInputs& in) { return StageEvents(in).eager; }
 
 StagePeak stage_peak(const StageInputs& in) {
-  const EnumArray<MemoryMoment, MemoryTotal> totals = stage_totals(in, StageEvents(in));
+  const StageEvents events(in);
   StagePeak peak;
-  for (std::size_t m = 0; m < kCount<MemoryMoment>; ++m)
-    if (totals[MemoryMoment(m)].allocated() > peak.allocated) peak = {MemoryMoment(m), totals[MemoryMoment(m)].allocated()};
+  for (std::size_t m = 0; m < kCount<MemoryMoment>; ++m) {
+    MemoryTotal total;
+    stage_memory(in, events, MemoryMoment(m), total);
+    if (total.allocated() > peak.allocated) peak = {MemoryMoment(m), total.allocated()};
+  }
   return peak;
 }
 

@@ -176,32 +176,41 @@ template <class Acc>
 void add_activity(const StageInputs& in, const StageEvents& events, MemoryMoment activity, MemoryMoment step, Acc& acc) {
   const DearestEvent& event = activity == MemoryMoment::forward ? events.forward : events.backward;
   add_base(in, events, step, activity, event.loss, acc);
-  if (in.graphs.impl != CudaGraphImpl::none)
-    acc.add(MemoryTerm::graph_pool, graph_pool_bytes(in.graphs, step, events.eager));
   add_event(in, events, event, step == MemoryMoment::first_step ? events.in_flight_first : events.in_flight, acc);
 }
 
-/// The stage between its steps, after the build, or while the optimizer runs; `step` as above.
+/// The stage between its steps, after the build, or while the optimizer runs.
 template <class Acc>
-void add_idle(const StageInputs& in, const StageEvents& events, MemoryMoment moment, MemoryMoment step, Acc& acc) {
+void add_idle(const StageInputs& in, const StageEvents& events, MemoryMoment moment, Acc& acc) {
   add_base(in, events, moment, moment, false, acc);
-  if (in.graphs.impl != CudaGraphImpl::none)
-    acc.add(MemoryTerm::graph_pool, graph_pool_bytes(in.graphs, step, events.eager));
+}
+
+/// Everything but what graphs add.
+template <class Acc>
+void add_without_graphs(const StageInputs& in, const StageEvents& events, MemoryMoment moment, Acc& acc) {
+  if (moment == MemoryMoment::forward || moment == MemoryMoment::backward)
+    return add_activity(in, events, moment, moment, acc);
+  if (moment != MemoryMoment::first_step) return add_idle(in, events, moment, acc);
+  if (events.first_step == MemoryMoment::optimizer_step) return add_idle(in, events, events.first_step, acc);
+  add_activity(in, events, events.first_step, MemoryMoment::first_step, acc);
 }
 
 }  // namespace detail
+
+/// Adds what graphs hold as allocated.
+template <class Acc>
+void add_graph_pool(const StageInputs& in, const StageEvents& events, MemoryMoment moment, Acc& acc) {
+  if (in.graphs.impl != CudaGraphImpl::none)
+    acc.add(MemoryTerm::graph_pool, graph_pool_bytes(in.graphs, moment, events.eager));
+}
 
 /// Adds every term of the stage at a moment. first_step is the peak of the first step: a forward or backward
 /// before the optimizer's moments exist and before graphs are captured, or its optimizer step, which makes
 /// the moments. `events` are those of `in`. No allocation.
 template <class Acc>
 void stage_memory(const StageInputs& in, const StageEvents& events, MemoryMoment moment, Acc& acc) {
-  if (moment == MemoryMoment::forward || moment == MemoryMoment::backward)
-    return detail::add_activity(in, events, moment, moment, acc);
-  if (moment != MemoryMoment::first_step) return detail::add_idle(in, events, moment, moment, acc);
-  if (events.first_step == MemoryMoment::optimizer_step)
-    return detail::add_idle(in, events, events.first_step, moment, acc);
-  detail::add_activity(in, events, events.first_step, MemoryMoment::first_step, acc);
+  detail::add_without_graphs(in, events, moment, acc);
+  add_graph_pool(in, events, moment, acc);
 }
 
 /// The same for one moment alone.
@@ -210,15 +219,17 @@ void stage_memory(const StageInputs& in, MemoryMoment moment, Acc& acc) {
   stage_memory(in, StageEvents(in), moment, acc);
 }
 
-/// The sum alone, at every moment.
-inline EnumArray<MemoryMoment, MemoryTotal> stage_totals(const StageInputs& in, const StageEvents& events) {
-  EnumArray<MemoryMoment, MemoryTotal> totals{};
+/// Allocated bytes at every moment, but for what graphs add.
+using MomentBytes = EnumArray<MemoryMoment, Bytes>;
+inline MomentBytes allocated_without_graphs(const StageInputs& in, const StageEvents& events) {
+  MomentBytes bytes{};
   for (std::size_t m = 0; m < kCount<MemoryMoment>; ++m) {
-    const MemoryMoment moment = MemoryMoment(m);
-    if (moment == MemoryMoment::first_step) totals[moment].add(MemoryTerm::weights, events.first_step_allocated);
-    else stage_memory(in, events, moment, totals[moment]);
+    MemoryTotal total;
+    if (MemoryMoment(m) == MemoryMoment::first_step) total.add(MemoryTerm::weights, events.first_step_allocated);
+    else detail::add_without_graphs(in, events, MemoryMoment(m), total);
+    bytes[MemoryMoment(m)] = total.allocated();
   }
-  return totals;
+  return bytes;
 }
 
 /// The moment at which the stage holds the most (ties: the earlier of the enum), and how much.

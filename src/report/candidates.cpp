@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <array>
+#include <memory>
+#include <mutex>
 #include <ostream>
 
 #include "report/csv.hpp"
@@ -188,11 +190,25 @@ void write_candidates_csv(const Study& study, std::span<const Judged> candidates
 
 std::string candidates_csv_header() { return report::header_line(report::all_candidate_columns()); }
 
-std::string candidates_csv_lines(const Study& study, std::span<const Candidate> candidates) {
+struct CandidateLines::Pool {
+  std::mutex mutex;
+  std::vector<std::unique_ptr<report::CandidateRows>> free;
+};
+
+CandidateLines::CandidateLines(const Study& study) : study_(&study), pool_(std::make_shared<Pool>()) {}
+
+std::string CandidateLines::operator()(std::span<const Candidate> candidates) const {
   std::string text;
   if (candidates.empty()) return text;
-  report::CandidateRows rows(study);
-  for (const Candidate& candidate : candidates) append_line(rows, candidate, text);
+  std::unique_ptr<report::CandidateRows> rows;
+  {
+    const std::lock_guard lock(pool_->mutex);
+    if (!pool_->free.empty()) rows = std::move(pool_->free.back()), pool_->free.pop_back();
+  }
+  if (!rows) rows = std::make_unique<report::CandidateRows>(*study_);
+  for (const Candidate& candidate : candidates) append_line(*rows, candidate, text);
+  const std::lock_guard lock(pool_->mutex);
+  pool_->free.push_back(std::move(rows));
   return text;
 }
 

@@ -20,7 +20,13 @@ namespace {
 
 using report::grouped;
 
-Section space_section(const SweepResult& result) {
+/// What the nearest layout may use: usable memory less the headroom of the limits.
+Bytes budget_of(const Study& study, const Candidate& nearest) {
+  const Bytes usable = study.estimator_of(nearest.index).usable_memory();
+  return Bytes(std::int64_t(double(usable.value) * (1 - study.goals().limits.memory_headroom)));
+}
+
+Section space_section(const Study& study, const SweepResult& result) {
   const auto count = [](const char* key, const char* title, std::uint64_t n, std::string remark = {}) {
     return Fact{{key, title, ColumnKind::count}, count_cell(std::int64_t(n)), std::move(remark)};
   };
@@ -30,6 +36,10 @@ Section space_section(const SweepResult& result) {
   facts.push_back(count("evaluated", "looked at", result.evaluated, result.complete ? "" : "interrupted"));
   facts.push_back(count("valid", "allowed by the rules", result.valid));
   facts.push_back(count("fit", "fit in memory", result.fit));
+  if (result.nearest) {
+    facts.push_back({{"nearest_layout_id", "nearest", ColumnKind::text}, Cell(layout_id(study.layout_of(result.nearest->index))), {}});
+    facts.push_back({{"nearest_over", "over by", ColumnKind::bytes}, result.nearest->quick.peak - budget_of(study, *result.nearest), {}});
+  }
   facts.push_back({{"complete", "complete", ColumnKind::flag, 0, Shown::data_only}, result.complete, {}});
   // Wall time differs from run to run, so it is told to people and kept out of data files that one may want to compare.
   facts.push_back({{"elapsed", "time", ColumnKind::seconds, 0, Shown::table_only}, Seconds(result.seconds),
@@ -41,6 +51,7 @@ Section space_section(const SweepResult& result) {
   };
   pruned("pruned_by_rules", "pruned by rules", result.pruned.by_rules, result.evaluated, "of combinations: refused together with others");
   pruned("pruned_by_state", "pruned by state", result.pruned.by_state, result.valid, "of allowed layouts: weights and optimizer state alone are too much");
+  pruned("pruned_by_recompute", "pruned by recompute", result.pruned.by_recompute, result.valid, "of allowed layouts: too much even with every module recomputed");
   pruned("pruned_by_graphs", "pruned by graphs", result.pruned.by_graphs, result.valid, "of allowed layouts: too much with fewer graphs already");
   pruned("pruned_by_time", "pruned by time", result.pruned.by_time, result.valid, "of allowed layouts: others are faster and smaller than they can be");
   return {"space", "Space", std::move(facts), {}};
@@ -108,6 +119,13 @@ std::string split_text(const Study& study, const SweepResult& result) {
   return {};
 }
 
+std::string nearest_text(const Study& study, const Candidate& nearest) {
+  const Bytes budget = budget_of(study, nearest);
+  return fmt::format("nearest: {}, which needs {} of {}, {} too much; `check` says what would help",
+                     layout_id(study.layout_of(nearest.index)), report::with_unit(nearest.quick.peak),
+                     report::with_unit(budget), report::with_unit(nearest.quick.peak - budget));
+}
+
 std::string sweep_summary(const Study& study, const SweepResult& result) {
   const std::string partial = result.complete ? "" : " (interrupted: best of what was looked at)";
   if (result.top.empty()) {
@@ -115,7 +133,10 @@ std::string sweep_summary(const Study& study, const SweepResult& result) {
     if (result.space == 0) return "The search is empty: the limits on sizes leave one of its axes no value";
     const bool limited = std::any_of(result.rejected.begin(), result.rejected.end(),
                                      [](const Rejected& r) { return r.rule == kRefusedByLimit && r.count > 0; });
-    if (limited) return "No layout stays within the limits on memory" + partial + "; the table of refusals says how many exceed them (limit)";
+    if (limited && !result.nearest)
+      return "No layout stays within the limits on memory" + partial + "; the table of refusals says how many exceed them (limit)";
+    if (limited) return "No layout stays within the limits on memory; " + nearest_text(study, *result.nearest);
+    if (result.nearest) return "No layout fits; " + nearest_text(study, *result.nearest);
     if (result.valid > 0) return "No layout fits" + partial + "; see `check` on one of them for how much is missing";
     return "No layout passes the rules" + partial + "; the table of refusals names what to change first";
   }
@@ -150,7 +171,7 @@ Document sweep_document(const Study& study, const SweepResult& result) {
   document.title = "Sweep: " + report::job_title(study);
   document.sections.push_back(report::job_section(study));
   document.sections.push_back(report::goals_section(study, result));
-  document.sections.push_back(space_section(result));
+  document.sections.push_back(space_section(study, result));
   document.sections.push_back(rejected_section(study, result));
   document.sections.push_back(report::candidate_section("pareto", front_title(result), study, result.pareto));
   document.sections.push_back(report::near_ties_section(result.ties));

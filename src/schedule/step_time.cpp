@@ -172,10 +172,8 @@ StepTime StepTimer::time(const PipelineShape& shape, std::span<const double> for
                          double p2p_each_way) {
   assert(int(forward.size()) == shape.pp && int(backward.size()) == shape.pp);
   StepTime t;
-  for (int i = 0; i < shape.pp; ++i) {
-    const double stage = shape.microbatches * (forward[std::size_t(i)] + backward[std::size_t(i)]);
-    if (stage > t.busy) t.busy = stage, t.slowest = i;
-  }
+  for (std::size_t i = 0; i < forward.size(); ++i)
+    t.busy = std::max(t.busy, shape.microbatches * (forward[i] + backward[i]));
   if (shape.pp == 1) return t;
   Paths& paths = *paths_;
   paths.take(shape);

@@ -14,7 +14,6 @@ struct StepTime {
   double busy = 0;          ///< micro-batches times the slowest stage
   double bubble = 0;        ///< that stage waiting for others: filling, draining, turning round
   double p2p = 0;           ///< what transfers between stages add
-  int slowest = 0;          ///< stage that `busy` is of
   double total() const { return busy + bubble + p2p; }
 };
 

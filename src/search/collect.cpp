@@ -12,19 +12,44 @@ void for_each_more_memory(const Search& search, const Quick& quick, Findings& fi
     if (over <= kMoreMemory[i]) f(findings.with_more_memory[i]);
 }
 
+/// What one layout is ordered by.
+class Scores {
+ public:
+  Scores(const Search& search, std::uint64_t index, const Layout& layout, const Quick& quick, Estimator::Workspace& workspace)
+      : search_(search), index_(index), layout_(layout), quick_(quick), workspace_(workspace) {}
+
+  double objective() const { return search_.measure.score(search_.objective, layout_, quick_, workspace_); }
+  Ranked ranked() const { return {objective(), {index_, quick_}}; }
+  FrontPoint point(double objective) const {
+    FrontPoint p;
+    p.candidate = {index_, quick_};
+    for (std::size_t i = 0; i < search_.front_metrics.size(); ++i) {
+      const Metric metric = search_.front_metrics[i];
+      p.scores[i] = metric == search_.objective ? objective : search_.measure.score(metric, layout_, quick_, workspace_);
+    }
+    return p;
+  }
+
+ private:
+  const Search& search_;
+  std::uint64_t index_;
+  const Layout& layout_;
+  const Quick& quick_;
+  Estimator::Workspace& workspace_;
+};
+
+}  // namespace
+
 bool breaks_host_limit(const Search& search, const Layout& layout, Estimator::Workspace& workspace) {
   const double most = search.limits.host_memory_gib;
   return most > 0 && in_gib(search.measure.host_memory(layout, workspace)) > most;
 }
 
-}  // namespace
-
 void collect(const Search& search, std::uint64_t index, const Layout& layout, std::optional<Quick> quick, bool bound,
              Estimator::Workspace& workspace, Findings& findings) {
   if (quick && search.options.every_layout()) findings.all.push_back({index, *quick});
   if (!quick || quick->peak > search.memory_limit) return findings.refuse({kRefusedByMemory}, index, 1);
-  const auto score = [&](Metric metric) { return search.measure.score(metric, layout, *quick, workspace); };
-  const auto ranked = [&] { return Ranked{score(search.objective), {index, *quick}}; };
+  const Scores scores(search, index, layout, *quick, workspace);
   const auto complete = [&] {
     if (bound) search.estimator.complete(layout, workspace, *quick);
   };
@@ -33,29 +58,27 @@ void collect(const Search& search, std::uint64_t index, const Layout& layout, st
     bool worth = !bound;
     if (bound && !host_full)
       for_each_more_memory(search, *quick, findings,
-                           [&, least = score(search.objective)](const TopK& a) { worth |= least <= a.threshold(); });
+                           [&, least = scores.objective()](const TopK& a) { worth |= least <= a.threshold(); });
     if (worth && !host_full) {
       complete();
-      for_each_more_memory(search, *quick, findings, [&, r = ranked()](TopK& archive) { archive.add(r); });
+      for_each_more_memory(search, *quick, findings, [&, r = scores.ranked()](TopK& archive) { archive.add(r); });
     }
     findings.pruned.by_time += !worth && !host_full;
     return findings.refuse({quick->fits ? kRefusedByLimit : kRefusedByMemory}, index, 1);
   }
   if (host_full) return findings.refuse({kRefusedByLimit}, index, 1);
   ++findings.fit;
-  const auto point = [&] {
-    FrontPoint p;
-    p.candidate = {index, *quick};
-    for (std::size_t i = 0; i < search.front_metrics.size(); ++i) p.scores[i] = score(search.front_metrics[i]);
-    return p;
-  };
-  if (bound && score(search.objective) > findings.best.threshold() && findings.front.beats(point())) {
-    ++findings.pruned.by_time;
-    return;
+  if (bound) {
+    const double least = scores.objective();
+    if (least > findings.best.threshold() && findings.front.beats(scores.point(least))) {
+      ++findings.pruned.by_time;
+      return;
+    }
+    complete();
   }
-  complete();
-  findings.best.add(ranked());
-  findings.front.add(point());
+  const Ranked ranked = scores.ranked();
+  findings.best.add(ranked);
+  findings.front.add(scores.point(ranked.score));
 }
 
 }  // namespace shardfit::search

@@ -31,7 +31,9 @@ NearTies near_ties(const Study& study, const std::vector<Ranked>& best, std::siz
   if (best.empty() || !follows_step_time(study.goals().objective)) return ties;
   ties.band = band;
   ties.reason = reason;
-  const double worst = best.front().score + band * std::abs(best.front().score);
+  // A step that takes a band longer: rates (scores below 0) fall by as much as times grow.
+  const double longer = 1 + band, best_score = best.front().score;
+  const double worst = best_score < 0 ? best_score / longer : best_score * longer;
   while (ties.count < best.size() && best[ties.count].score <= worst) ++ties.count;
   ties.at_least = ties.count == kept;
   std::vector<Layout> layouts;

@@ -12,20 +12,18 @@ namespace {
 
 using namespace search;
 
-MemoryTerm binding_term(const Estimate& estimate) {
-  for (const StageMemory& m : estimate.memory)
-    if (m.stage == estimate.verdict.stage && m.moment == estimate.verdict.moment) return largest_term(m.ledger);
-  return MemoryTerm::weights;
-}
-
 /// What a reader wants to know beyond the numbers that the sweep kept.
 Judged judge(const Study& study, const Candidate& candidate) {
-  const Estimate estimate = study.estimator_of(candidate.index).evaluate(study.layout_of(candidate.index));
+  const Estimator& estimator = study.estimator_of(candidate.index);
+  const Layout layout = study.layout_of(candidate.index);
+  Estimator::Workspace workspace;
+  const PeakRisk risk = estimator.peak_risk(layout, candidate.quick, workspace);
+  const TimeBand band = estimator.time_band(layout, workspace);
   Judged judged{candidate};
-  judged.p_oom = estimate.verdict.p_oom;
-  judged.binding = binding_term(estimate);
-  judged.time_band = estimate.time_band;
-  judged.band_reason = estimate.band_reason;
+  judged.p_oom = risk.p_oom;
+  judged.binding = risk.binding;
+  judged.time_band = band.relative;
+  judged.band_reason = band.reason;
   return judged;
 }
 

@@ -92,8 +92,8 @@ class Run {
     bulletin_.tell();
     total_.write_to(part_);
     part_.all = std::move(total_.all);
-    std::sort(part_.all.begin(), part_.all.end(),
-              [](const Candidate& a, const Candidate& b) { return a.index < b.index; });
+    const auto by_index = [](const Candidate& a, const Candidate& b) { return a.index < b.index; };
+    if (!std::is_sorted(part_.all.begin(), part_.all.end(), by_index)) std::sort(part_.all.begin(), part_.all.end(), by_index);
     return std::move(part_);
   }
 
@@ -163,24 +163,56 @@ PartialSweep search_nothing(const Study& study, const SweepOptions& options, Par
   return search_part(study, none, std::move(start));
 }
 
-std::optional<std::uint64_t> count_valid(const Study& study, const SweepOptions& options) {
-  std::atomic<std::uint64_t> valid = 0;
+namespace {
+
+/// Walks a shard of a study with walkers of its own for each job, told what to do there; false if it was stopped. `finish` is
+/// given each of them.
+template <class Make, class Finish>
+bool walk_all(const Study& study, const SweepOptions& options, const Make& make, const Finish& finish) {
   std::atomic<bool> stopped = false;
   on_threads(options.threads, [&] {
+    std::uint64_t first = 0;   // unit of the study
     for (std::size_t job = 0; job < study.jobs().size() && !stopped; ++job) {
-      if (space_size(study.jobs()[job].scenario->space) == 0) continue;
-      const Search search(study, job, options);
-      tbb::enumerable_thread_specific<Walker> walkers([&search] { return Walker(search, true); });
-      for_units(0, units_of(search.scenario), [&](std::uint64_t unit) {
-        walkers.local().walk(unit);
-        if (options.interrupted && options.interrupted()) stopped = true;
-        return !stopped;
-      });
-      for (const Walker& walker : walkers) valid += walker.findings.valid;
+      const std::uint64_t end = first + units_of(*study.jobs()[job].scenario);
+      if (end > first) {
+        const Search search(study, job, options);
+        tbb::enumerable_thread_specific<Walker> walkers([&] { return make(search); });
+        for_units(taken_below(options.shard, first), taken_below(options.shard, end), [&](std::uint64_t k) {
+          walkers.local().walk(options.shard.index + k * options.shard.of - first);
+          if (options.interrupted && options.interrupted()) stopped = true;
+          return !stopped;
+        });
+        for (const Walker& walker : walkers) finish(walker);
+      }
+      first = end;
     }
   });
-  if (stopped) return std::nullopt;
-  return valid;
+  return !stopped;
+}
+
+}  // namespace
+
+std::optional<std::uint64_t> count_valid(const Study& study, const SweepOptions& options) {
+  std::uint64_t valid = 0;
+  const bool whole = walk_all(study, options, [](const Search& search) { return Walker(search, Walker::Task::count); },
+                              [&](const Walker& walker) { valid += walker.findings.valid; });
+  return whole ? std::optional(valid) : std::nullopt;
+}
+
+std::optional<Candidate> nearest_to_fitting(const Study& study, const SweepOptions& options) {
+  SweepOptions pruned = options;
+  pruned.prune = true;
+  pruned.shard = {};
+  std::optional<Nearest> nearest;
+  const bool whole = walk_all(study, pruned, [](const Search& search) { return Walker(search, Walker::Task::find_nearest); },
+                              [&](const Walker& walker) {
+                                const std::optional<Nearest>& found = walker.nearest();
+                                if (found && (!nearest || found->before(*nearest))) nearest = found;
+                              });
+  if (!whole || !nearest) return std::nullopt;
+  Estimator::Workspace workspace;
+  const std::uint64_t index = nearest->index;
+  return Candidate{index, study.estimator_of(index).quick(study.layout_of(index), workspace)};
 }
 
 }  // namespace shardfit

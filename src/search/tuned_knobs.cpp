@@ -17,36 +17,10 @@ Layout untuned(const Scenario& scenario, const Layout& of) {
   l.recompute = {};
   l.cuda_graph = {};
   l.offload.optimizer_fraction = 0;
-  l.overlap.expert_alltoall = false;
+  l.overlap.expert_alltoall = l.overlap.delay_wgrad = false;
   l.dispatcher = scenario.base.dispatcher;
   l.cp_comm_type = scenario.base.cp_comm_type;
   return l;
-}
-
-/// `layout` with one axis as `other` has it.
-Layout with_axis(LayoutAxis axis, const Layout& other, Layout layout) {
-  switch (axis) {
-    case LayoutAxis::tp:
-      layout.tp = other.tp;
-      layout.sequence_parallel = layout.sequence_parallel && layout.tp > 1;
-      break;
-    case LayoutAxis::cp: layout.cp = other.cp; break;
-    case LayoutAxis::ep: layout.ep = other.ep; break;
-    case LayoutAxis::etp: layout.etp = other.etp; break;
-    case LayoutAxis::micro_batch_size: layout.micro_batch_size = other.micro_batch_size; break;
-    case LayoutAxis::dispatcher: layout.dispatcher = other.dispatcher; break;
-    case LayoutAxis::cp_comm_type: layout.cp_comm_type = other.cp_comm_type; break;
-    case LayoutAxis::pp: layout.pp = other.pp; break;
-    case LayoutAxis::vpp: layout.vpp = other.vpp; break;
-    case LayoutAxis::split: layout.split = other.split; break;
-    case LayoutAxis::optimizer_instances: layout.optimizer_instances = other.optimizer_instances; break;
-    case LayoutAxis::optimizer_offload: layout.offload.optimizer_fraction = other.offload.optimizer_fraction; break;
-    case LayoutAxis::recompute: layout.recompute = other.recompute; break;
-    case LayoutAxis::cuda_graph: layout.cuda_graph = other.cuda_graph; break;
-    case LayoutAxis::expert_overlap: layout.overlap.expert_alltoall = other.overlap.expert_alltoall; break;
-    default: break;
-  }
-  return layout;
 }
 
 }  // namespace

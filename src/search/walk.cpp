@@ -25,14 +25,14 @@ std::vector<Metric> asked_of(Metric objective, std::vector<Metric> metrics) {
 Search::Search(const Study& study, std::size_t job, const SweepOptions& o)
     : scenario(*study.jobs()[job].scenario), estimator(*study.jobs()[job].estimator), options(o),
       limits(study.goals().limits), offset(study.first_of(job)), radix(radices(scenario.space)), below(strides(radix)),
-      rules(job_facts(scenario.job)), aliases(scenario, estimator, rules), objective(study.goals().objective),
+      rules(job_facts(scenario.job)), inner_rules(scenario, rules), aliases(scenario, estimator, rules), objective(study.goals().objective),
       front_metrics(shardfit::front_metrics(study)),
       measure(scenario.job, estimator, study.goals(), asked_of(objective, front_metrics)),
       budget(part_of(estimator.usable_memory(), 1 - limits.memory_headroom)),
       memory_limit(std::max(estimator.usable_memory(), part_of(budget, 1 + kMoreMemory.back()))) {}
 
-Walker::Walker(const Search& search, bool count_only)
-    : findings(search.capacity()), search_(search), count_only_(count_only), layout_(first_layout(search)),
+Walker::Walker(const Search& search, Task task)
+    : findings(search.capacity()), search_(search), task_(task), layout_(first_layout(search)),
       cursor_(search.rules, layout_) {}
 
 void Walker::set(LayoutAxis axis, std::uint32_t digit) {
@@ -43,7 +43,9 @@ void Walker::set(LayoutAxis axis, std::uint32_t digit) {
 
 /// Whether the layouts below `axis`, `count` of them, are refused; then they are written down.
 bool Walker::refused(LayoutAxis axis, std::uint64_t first, std::uint64_t count) {
-  std::optional<Violation> reason = cursor_.broken_at(axis);
+  // Brute force asks every rule of every combination.
+  std::optional<Violation> reason =
+      search_.options.prune ? search_.inner_rules.broken_at(axis, digits_, cursor_) : cursor_.broken_at(axis);
   if (!reason && search_.aliases.folds(axis, digits_, layout_)) reason = Violation{kRefusedAsAlias};
   if (!reason) return false;
   findings.evaluated += count;
@@ -63,6 +65,7 @@ void Walker::walk(std::uint64_t unit) {
   descend(std::size_t(kLastUnitAxis) + 1, first);
   const Shortcuts shortcuts = workspace_.shortcuts();
   findings.pruned.by_state = shortcuts.by_state;
+  findings.pruned.by_recompute = shortcuts.by_recompute;
   findings.pruned.by_graphs = shortcuts.by_graphs;
 }
 
@@ -89,12 +92,23 @@ void Walker::walk_every_index(std::uint64_t first, std::uint64_t end) {
 void Walker::evaluate(std::uint64_t index) {
   ++findings.evaluated;
   ++findings.valid;
-  if (count_only_) return;
+  if (task_ == Task::count) return;
+  if (task_ == Task::find_nearest) return compare_to_nearest(index);
   // Where nobody wants the numbers of layouts that do not fit or are too slow, they are not worked out.
   const bool bound = search_.options.prune && !search_.options.every_layout();
   const std::optional<Quick> quick = bound ? search_.estimator.quick_bound(search_.memory_limit, layout_, workspace_)
                                            : search_.estimator.quick(layout_, workspace_);
   collect(search_, search_.offset + index, layout_, quick, bound, workspace_, findings);
+}
+
+void Walker::compare_to_nearest(std::uint64_t index) {
+  const double budget = double(search_.budget.value);
+  constexpr double kAny = 1e18;   // bytes
+  const Bytes limit(std::int64_t(nearest_ ? std::min(kAny, nearest_->share * budget + 1) : kAny));
+  const std::optional<Quick> quick = search_.estimator.quick_bound(limit, layout_, workspace_);
+  if (!quick || breaks_host_limit(search_, layout_, workspace_)) return;
+  const Nearest here{double(quick->peak.value) / budget, search_.offset + index};
+  if (!nearest_ || here.before(*nearest_)) nearest_ = here;
 }
 
 }  // namespace shardfit::search

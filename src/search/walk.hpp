@@ -3,6 +3,7 @@
 
 #include "search/aliases.hpp"
 #include "search/findings.hpp"
+#include "search/inner_rules.hpp"
 #include "shardfit/search/measure.hpp"
 
 namespace shardfit::search {
@@ -22,6 +23,7 @@ struct Search {
   const Digits radix;
   const Strides below;
   const layout::StagedRules rules;
+  const InnerRules inner_rules;
   const Aliases aliases;
   const Metric objective;
   const std::vector<Metric> front_metrics;
@@ -33,6 +35,16 @@ struct Search {
   Capacity capacity() const { return capacity_of(options, front_metrics); }
 };
 
+/// The layout that is least over the budget of its job: peak over budget, and its number in the study.
+struct Nearest {
+  double share = 0;
+  std::uint64_t index = 0;
+  bool before(const Nearest& o) const { return share != o.share ? share < o.share : index < o.index; }
+};
+
+/// Whether a layout needs more host memory than the limits allow.
+bool breaks_host_limit(const Search& search, const Layout& layout, Estimator::Workspace& workspace);
+
 /// Files a layout that the rules allow: `quick` is empty for one that needs more than `memory_limit`. A `bound`
 /// (Estimator::quick_bound) is made complete where the layout may be among the best.
 void collect(const Search& search, std::uint64_t index, const Layout& layout, std::optional<Quick> quick, bool bound,
@@ -42,11 +54,13 @@ void collect(const Search& search, std::uint64_t index, const Layout& layout, st
 /// below along; brute force asks the same of every single combination. Both find the same.
 class Walker {
  public:
-  /// `count_only`: layouts are counted, not evaluated.
-  explicit Walker(const Search& search, bool count_only = false);
+  enum class Task { evaluate, count, find_nearest };
+  explicit Walker(const Search& search, Task task = Task::evaluate);
   /// Indices [unit * unit_size, (unit + 1) * unit_size) of the job.
   void walk(std::uint64_t unit);
   Findings findings;
+  /// Of all layouts so far (Task::find_nearest).
+  const std::optional<Nearest>& nearest() const { return nearest_; }
 
  private:
   void descend(std::size_t level, std::uint64_t first);
@@ -54,9 +68,11 @@ class Walker {
   bool refused(LayoutAxis axis, std::uint64_t first, std::uint64_t count);
   void set(LayoutAxis axis, std::uint32_t digit);
   void evaluate(std::uint64_t index);
+  void compare_to_nearest(std::uint64_t index);
 
   const Search& search_;
-  const bool count_only_;
+  const Task task_;
+  std::optional<Nearest> nearest_;
   Digits digits_{};
   Layout layout_;
   layout::StagedRules::Cursor cursor_;

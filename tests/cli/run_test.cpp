@@ -92,7 +92,7 @@ TEST_CASE("a section or a price that a sweep cannot have is refused before the w
   CHECK(section.code == 2);
   CHECK(section.err.find("did you mean top?") != std::string::npos);
   CHECK(section.err.find("combinations") == std::string::npos);
-  CHECK(run({"sweep", kSmall, "--gpus", "1", "--section", "near_ties,sensitivity"}).code == 0);
+  CHECK(run({"sweep", kSmall, "--gpus", "1", "--section", "near_ties,sensitivity"}).code == 1);   // nothing runs on one
   const Ran price = run({"sweep", kSmall, "--objective", "cost", "--usd-per-gpu-hour", "4,no-such-cluster=5"});
   CHECK(price.code == 2);
   CHECK(price.err.find("--usd-per-gpu-hour: got 'no-such-cluster=5'") != std::string::npos);
@@ -233,4 +233,15 @@ TEST_CASE("topo draws where each group lies, and lets the fabric be changed") {
   for (const json& row : placed["placement"]) tp_drawn |= row["group"] == "tp" && row["gpus"] == "##......";
   CHECK(tp_drawn);
   CHECK(run({"topo", "gb200-nvl72", "--per-domain", "73"}).code == 2);
+}
+
+TEST_CASE("where nothing fits, a sweep names the nearest layout, what it is over by, and exits with 1") {
+  const Ran ran = run({"sweep", kSmall, "--min-memory-headroom", "99"});
+  CHECK(ran.code == 1);
+  CHECK(ran.out.find("nearest: tp") != std::string::npos);
+  CHECK(ran.out.find("too much") != std::string::npos);
+  const Ran data = run({"sweep", kSmall, "--min-memory-headroom", "99", "--format", "json"});
+  CHECK(data.out.find("\"nearest_layout_id\": \"tp") != std::string::npos);
+  CHECK(data.out.find("\"nearest_over_gib\": ") != std::string::npos);
+  CHECK(run({"sweep", kSmall}).code == 0);
 }

@@ -21,6 +21,7 @@ std::vector<Layout> some_layouts(const Scenario& scenario, int wanted) {
     const Layout layout = layout_at(scenario, random() % size);
     if (all_violations(scenario.job, layout).empty()) found.push_back(layout);
   }
+  REQUIRE(int(found.size()) == wanted);
   return found;
 }
 
@@ -43,7 +44,6 @@ TEST_CASE("the sweep's numbers are the estimate's, to the last bit") {
   for (const char* file : kScenarios) {
     Case c(file);
     const std::vector<Layout> layouts = some_layouts(c.scenario, 25);
-    REQUIRE(layouts.size() >= 5);
     for (const Layout& layout : layouts) {
       const Quick quick = c.estimator.quick(layout, c.workspace);
       const Estimate full = c.estimator.evaluate(layout);
@@ -132,23 +132,6 @@ TEST_CASE("a bound has the memory of the layout and less than its time, and is c
       c.estimator.complete(layout, other, *bound);
       CHECK(bound->step_time_s == quick.step_time_s);
       CHECK(bound->bottleneck == quick.bottleneck);
-    }
-  }
-}
-
-TEST_CASE("a larger micro-batch and less recompute never use less memory") {
-  for (const char* file : {"llama-3-70b-gb200.json", "qwen3-235b-gb200.json"}) {
-    Case c(file);
-    for (Layout layout : some_layouts(c.scenario, 40)) {
-      CAPTURE(layout_id(layout));
-      const Bytes small = peak_of(c, layout);
-      Layout larger = layout;
-      larger.micro_batch_size *= 2;
-      if (all_violations(c.scenario.job, larger).empty() && larger.pp == 1) CHECK(peak_of(c, larger) >= small);
-      Layout frugal = layout;
-      frugal.recompute = {.granularity = RecomputeGranularity::full};
-      const bool was_less = layout.recompute.granularity != RecomputeGranularity::full;
-      if (was_less && all_violations(c.scenario.job, frugal).empty()) CHECK(peak_of(c, frugal) <= small);
     }
   }
 }

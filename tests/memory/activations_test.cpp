@@ -72,7 +72,7 @@ TEST_CASE("full recompute keeps the input alone and makes the rest again") {
   o.recompute.granularity = RecomputeGranularity::full;
   const ActivationProfile p = activation_profile(sample_block(), o);
   CHECK(p.saved[MemoryTerm::saved_checkpoints] == Bytes(8 * kM));
-  CHECK(p.saved_total() == p.checkpoint);
+  CHECK(p.saved_total() == options().block_input);
   CHECK(p.saved_total() + p.recompute_working_set == Bytes(189 * kM));
   CHECK(p.routed == Bytes(0));
   CHECK(p.routed_working_set == Bytes(150 * kM));
@@ -101,15 +101,13 @@ TEST_CASE("a folded block goes to one term") {
 }
 
 TEST_CASE("graphs hold what their scopes save") {
-  ProfileOptions o = options();
-  o.cuda_graph = {CudaGraphImpl::transformer_engine, {GraphScope::attn}};
-  CHECK(activation_profile(sample_block(), o).graphed == Bytes(39 * kM));
-  o.cuda_graph = {CudaGraphImpl::transformer_engine, {GraphScope::mlp}};
-  CHECK(activation_profile(sample_block(), o).graphed == Bytes(0));
-  o.cuda_graph = {CudaGraphImpl::local, {}};  // per-layer graphs of everything
-  CHECK(activation_profile(sample_block(), o).graphed == Bytes(189 * kM));
-  o.cuda_graph = {CudaGraphImpl::full_iteration, {}};
-  CHECK(activation_profile(sample_block(), o).graphed == Bytes(0));
+  const ScopedBytes saved = activation_profile(sample_block(), options()).scoped;
+  CHECK(saved.held_by({CudaGraphImpl::transformer_engine, {GraphScope::attn}}) == Bytes(39 * kM));
+  CHECK(saved.held_by({CudaGraphImpl::transformer_engine, {GraphScope::mlp}}) == Bytes(0));
+  CHECK(saved.held_by({CudaGraphImpl::local, {}}) == Bytes(189 * kM));   // per-layer graphs of everything
+  CHECK(saved.held_by({CudaGraphImpl::local, {GraphScope::attn}}) == Bytes(39 * kM));
+  CHECK(saved.held_by({CudaGraphImpl::full_iteration, {}}) == Bytes(0));
+  CHECK(saved.held_by({}) == Bytes(0));
 }
 
 TEST_CASE("full recompute splits the layers of a chunk") {

@@ -14,7 +14,7 @@
 #include "layout/rules/rule.hpp"
 #include "search/space.hpp"
 #include "shardfit/layout/job_facts.hpp"
-#include "shardfit/search/checksum.hpp"
+#include "search/checksum.hpp"
 #include "shardfit/search/sweep.hpp"
 
 using namespace shardfit;
@@ -142,9 +142,10 @@ TEST_CASE("pruned equals brute force") {
   // And every way of pruning has to have had its chance to be wrong.
   CHECK(pruned.by_rules > 1000);
   CHECK(pruned.by_state > 100);
+  CHECK(pruned.by_recompute > 100);
   CHECK(pruned.by_graphs > 100);
   CHECK(pruned.by_time > 100);
-  MESSAGE("pruned by rules " << pruned.by_rules << ", state " << pruned.by_state << ", graphs " << pruned.by_graphs << ", time "
+  MESSAGE("pruned by rules " << pruned.by_rules << ", state " << pruned.by_state << ", recompute " << pruned.by_recompute << ", graphs " << pruned.by_graphs << ", time "
                              << pruned.by_time);
   MESSAGE(valid << " valid layouts, " << met.size() << " reasons");
 }
@@ -166,6 +167,33 @@ TEST_CASE("pruned equals brute force for other goals, too") {
     options.prune = false;
     check_same(pruned, sweep(study, options));
   }
+}
+
+TEST_CASE("pruned equals brute force over several jobs: GPU counts, hardware, precision") {
+  std::uint64_t fit = 0;
+  for (const char* file : {"qwen3-235b-gb200.json", "llama-3-70b-gb200.json"})
+    for (unsigned seed = 60; seed < 63; ++seed) {
+      CAPTURE(file);
+      CAPTURE(seed);
+      Scenario one = corner(file, seed), more = one, other = one, fp8 = one;
+      more.job.gpus *= 2;
+      other.job.hardware = io::load_scenario(std::string(SHARDFIT_SOURCE_DIR) + "/scenarios/qwen3-vl-235b-b200.json").job.hardware;
+      fp8.job.training.precision = Precision::mxfp8;
+      const Estimator estimators[] = {Estimator(one.job), Estimator(more.job), Estimator(other.job), Estimator(fp8.job)};
+      Goals goals;
+      goals.pareto = {Metric::step_time, Metric::gpus, Metric::peak_memory};
+      const Study study({{&one, &estimators[0]}, {&more, &estimators[1]}, {&other, &estimators[2]}, {&fp8, &estimators[3]}}, goals);
+      SweepOptions options;
+      options.threads = 2;
+      options.top = 30;
+      const SweepResult pruned = sweep(study, options);
+      options.prune = false;
+      const SweepResult brute = sweep(study, options);
+      check_same(pruned, brute);
+      CHECK(brute.space == 4 * space_size(one.space));
+      fit += brute.fit;
+    }
+  CHECK(fit > 100);
 }
 
 TEST_CASE("with all layouts kept, pruned equals brute force as well") {

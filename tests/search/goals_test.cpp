@@ -144,6 +144,7 @@ TEST_CASE("limits leave out what breaks them, and nothing else") {
   CHECK(held.fit < free.fit);
   CHECK(held.fit > 0);
   CHECK(held.valid == free.valid);
+  REQUIRE_FALSE(held.pareto.empty());
   for (const Judged& j : held.pareto) CHECK(double(j.quick.peak.value) <= most);
 
   Limits limits;
@@ -183,8 +184,14 @@ TEST_CASE("near-ties are the layouts within the band, and their values are count
   CHECK_FALSE(ties.at_least);
   std::uint64_t within = 0;
   const double best = result.top.front().quick.tokens_per_s_per_gpu;
-  for (const Candidate& c : result.all) within += c.quick.fits && c.quick.tokens_per_s_per_gpu >= best - ties.band * best;
+  for (const Candidate& c : result.all) within += c.quick.fits && c.quick.tokens_per_s_per_gpu * (1 + ties.band) >= best;
   CHECK(ties.count == within);
+  CHECK(ties.count > 1);
+  REQUIRE_FALSE(ties.axes.empty());
+  // By step time the same band holds the same layouts.
+  Goals goals;
+  goals.objective = Metric::step_time;
+  CHECK(all_of(world.one(goals)).ties.count == ties.count);
   for (const NearTies::Axis& axis : ties.axes) {
     std::uint64_t sum = 0;
     for (const NearTies::Value& value : axis.values) sum += value.count;
@@ -201,6 +208,7 @@ TEST_CASE("changes count the axes that differ from the base") {
   const Study study = world.one(goals);
   CHECK(search::axes_changed(*goals.base, *goals.base) == 0);
   const SweepResult result = all_of(study);
+  REQUIRE(result.pareto.size() > 2);
   int last = 100;
   for (const Judged& j : result.pareto) {   // slower layouts need fewer changes
     const int changes = search::axes_changed(*goals.base, study.layout_of(j.index));

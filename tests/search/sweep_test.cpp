@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "shardfit/search/partial.hpp"
 #include "shardfit/search/sweep.hpp"
 
 #include <doctest/doctest.h>
@@ -120,6 +121,30 @@ TEST_CASE("a space without layouts, and one where none fits, have empty results"
   CHECK(result.valid > 0);
   CHECK(result.fit == 0);
   CHECK(result.top.empty());
+}
+
+TEST_CASE("where nothing fits, the nearest is the one that is least over, for any number of threads") {
+  Scenario scenario = small_scenario(), larger = small_scenario();
+  scenario.job.hardware.gpu.memory_usable_gib.value = 0.001;
+  larger.job.hardware.gpu.memory_usable_gib.value = 0.00125;
+  const Estimator first(scenario.job), second(larger.job);
+  const Study study({{&scenario, &first}, {&larger, &second}}, {});
+  SweepOptions options;
+  options.keep_all = true;
+  const SweepResult all = sweep(study, options);
+  REQUIRE(all.fit == 0);
+  REQUIRE(all.all.size() > 100);
+  const auto share = [&](const Candidate& c) { return c.quick.peak / study.estimator_of(c.index).usable_memory(); };
+  const auto least = std::min_element(all.all.begin(), all.all.end(),
+                                      [&](const Candidate& a, const Candidate& b) { return share(a) < share(b); });
+  for (const int threads : {1, 3}) {
+    options.threads = threads;
+    const std::optional<Candidate> nearest = nearest_to_fitting(study, options);
+    REQUIRE(nearest);
+    CHECK(nearest->index == least->index);
+    CHECK(nearest->quick.peak == least->quick.peak);
+    CHECK(nearest->quick.step_time_s == least->quick.step_time_s);
+  }
 }
 
 TEST_CASE("sizes below 1 are an error of the input") {

@@ -91,6 +91,12 @@ struct Verdict {
   Bytes margin() const { return usable - need; }
 };
 
+/// How far the step time may be off: relative, one sigma; and what decides it.
+struct TimeBand {
+  double relative = 0;
+  std::string_view reason;
+};
+
 /// Everything about one layout, as a value. Totals are sums of the ledgers.
 struct Estimate {
   Layout layout;

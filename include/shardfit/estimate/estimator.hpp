@@ -25,6 +25,7 @@ struct Distinctions {
 /// How often quick_bound could say no at once.
 struct Shortcuts {
   std::uint64_t by_state = 0;      ///< what does not depend on recompute, graphs and micro-batches is too much already
+  std::uint64_t by_recompute = 0;  ///< the same layout needs too much even if every module recomputed what it can
   std::uint64_t by_graphs = 0;     ///< the same layout with fewer graphs needs too much
 };
 
@@ -60,6 +61,9 @@ class Estimator {
   void complete(const Layout& layout, Workspace& workspace, Quick& bound) const;
   /// Risk and largest term of the peak that `quick` found for this layout; one ledger, no allocation.
   PeakRisk peak_risk(const Layout& layout, const Quick& quick, Workspace& workspace) const;
+
+  /// Error band of the step time, as `Estimate::time_band`.
+  TimeBand time_band(const Layout& layout, Workspace& workspace) const;
 
   /// Device memory that a layout may use.
   Bytes usable_memory() const;

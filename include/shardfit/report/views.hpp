@@ -2,6 +2,7 @@
 #pragma once
 
 #include <iosfwd>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -28,9 +29,19 @@ Document sweep_document(const Study& study, const SweepResult& result);
 /// CSV of candidates: figures, job, layout fields, layout_id.
 void write_candidates_csv(const Study& study, std::span<const Judged> candidates, std::ostream& out);
 
-/// The two halves of such a file: its header, and lines for some candidates. Threads may call it at the same time.
+/// The two halves of such a file: its header, and lines for some candidates.
 std::string candidates_csv_header();
-std::string candidates_csv_lines(const Study& study, std::span<const Candidate> candidates);
+/// Makes the lines. Threads may call it at the same time; the tables of each are kept for its next call. Refers to the study.
+class CandidateLines {
+ public:
+  explicit CandidateLines(const Study& study);
+  std::string operator()(std::span<const Candidate> candidates) const;
+
+ private:
+  struct Pool;
+  const Study* study_;
+  std::shared_ptr<Pool> pool_;
+};
 
 /// Verdict, throughput, memory by stage, the fullest rank's bill, step time, traffic. `change`: the single change that
 /// helps most, if one was looked for and found.

@@ -50,7 +50,11 @@ PartialSweep merged(std::vector<PartialSweep> parts, const Study& study, const S
 /// What a part says, with neighbours and near-ties of the layouts on top.
 SweepResult result_of(const Study& study, const SweepOptions& options, PartialSweep&& part);
 
-/// Allowed layouts of a study, counted by the rules alone: a small part of a sweep's work. None if interrupted.
+/// Where nothing fits: the layout that is least over what it may use, relative to that. A walk of its own, which passes over
+/// what needs more than the nearest so far. None if no layout is allowed or keeps the limit on host memory, or if interrupted.
+std::optional<Candidate> nearest_to_fitting(const Study& study, const SweepOptions& options);
+
+/// Allowed layouts of a study (of a shard of it), counted by the rules alone: a small part of a sweep's work. None if interrupted.
 std::optional<std::uint64_t> count_valid(const Study& study, const SweepOptions& options);
 
 }  // namespace shardfit

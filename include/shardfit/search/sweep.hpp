@@ -44,10 +44,11 @@ struct Rejected {
 struct Pruned {
   std::uint64_t by_rules = 0;     ///< combinations refused together with others
   std::uint64_t by_state = 0;     ///< allowed layouts whose state alone is too much: no activations were looked at
+  std::uint64_t by_recompute = 0; ///< allowed layouts that need too much however much selective recompute saves: likewise
   std::uint64_t by_graphs = 0;    ///< allowed layouts that need too much with fewer graphs already: no look at memory
   std::uint64_t by_time = 0;      ///< layouts that could not be among the best however well they pack: time not worked out
   Pruned& operator+=(const Pruned& o) {
-    by_rules += o.by_rules, by_state += o.by_state, by_graphs += o.by_graphs, by_time += o.by_time;
+    by_rules += o.by_rules, by_state += o.by_state, by_recompute += o.by_recompute, by_graphs += o.by_graphs, by_time += o.by_time;
     return *this;
   }
 };
@@ -127,6 +128,7 @@ struct SweepResult {
   std::vector<std::vector<AxisStep>> steps;   ///< of the first `winners` of top
   std::vector<WithMoreMemory> with_more_memory;
   NearTies ties;
+  std::optional<Candidate> nearest;   ///< where nothing fits: see nearest_to_fitting
   double seconds = 0;
 };
 

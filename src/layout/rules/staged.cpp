@@ -10,12 +10,19 @@ LayoutAxis last_read(Reads reads) {
   return LayoutAxis(std::bit_width(reads.bits()) - 1);
 }
 
+namespace {
+/// Rules that say nothing of what they read may read anything.
+LayoutAxis first_read(Reads reads) {
+  return reads.empty() ? LayoutAxis(0) : LayoutAxis(std::countr_zero(reads.bits()));
+}
+}  // namespace
+
 StagedRules::StagedRules(const JobFacts& facts) : facts_(facts) {
   RuleId id = 0;
   for (const RuleTable& table : rule_tables())
     for (const Rule& rule : table.rules) {
       if (facts_.scopes.contains(rule.scope) && facts_.stack_date >= rule.since)
-        entries_[last_read(rule.reads)].push_back({rule.check, id});
+        entries_[last_read(rule.reads)].push_back({rule.check, id, first_read(rule.reads)});
       ++id;
     }
 }
@@ -33,12 +40,26 @@ void StagedRules::Cursor::entered(LayoutAxis axis) {
   if (axis == LayoutAxis::split) case_.split = split_shape(rules_.facts_, case_.layout);
 }
 
-std::optional<Violation> StagedRules::Cursor::broken_at(LayoutAxis axis) const {
+template <class Keep>
+std::optional<Violation> StagedRules::Cursor::first_broken(LayoutAxis axis, Keep keep) const {
   for (const Entry& entry : rules_.entries_[axis]) {
+    if (!keep(entry)) continue;
     const Finding finding = entry.check(case_);
     if (finding.broken) return Violation{entry.id, finding.got, finding.need};
   }
   return std::nullopt;
+}
+
+std::optional<Violation> StagedRules::Cursor::broken_at(LayoutAxis axis) const {
+  return first_broken(axis, [](const Entry&) { return true; });
+}
+
+std::optional<Violation> StagedRules::Cursor::broken_within(LayoutAxis from, LayoutAxis axis) const {
+  return first_broken(axis, [from](const Entry& entry) { return entry.outermost >= from; });
+}
+
+std::optional<Violation> StagedRules::Cursor::broken_across(LayoutAxis from, LayoutAxis axis) const {
+  return first_broken(axis, [from](const Entry& entry) { return entry.outermost < from; });
 }
 
 }  // namespace shardfit::layout

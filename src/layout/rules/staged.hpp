@@ -24,8 +24,13 @@ class StagedRules {
     void entered(LayoutAxis axis);
     /// The first rule of `axis` that the layout breaks.
     std::optional<Violation> broken_at(LayoutAxis axis) const;
+    /// The same of those rules of `axis` that read nothing further out than `from`, and of those that do.
+    std::optional<Violation> broken_within(LayoutAxis from, LayoutAxis axis) const;
+    std::optional<Violation> broken_across(LayoutAxis from, LayoutAxis axis) const;
 
    private:
+    template <class Keep>
+    std::optional<Violation> first_broken(LayoutAxis axis, Keep keep) const;
     const StagedRules& rules_;
     Case case_;
   };
@@ -34,6 +39,7 @@ class StagedRules {
   struct Entry {
     Finding (*check)(const Case&);
     RuleId id;
+    LayoutAxis outermost;   ///< of the axes it reads
   };
   const JobFacts facts_;
   EnumArray<LayoutAxis, std::vector<Entry>> entries_;
