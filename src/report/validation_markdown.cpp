@@ -71,8 +71,11 @@ std::string verdict_text(const ValidationResult& result) {
   if (v.rows == 0) return "";
   std::string text = fmt::format(
       "\n## Fits or out of memory\n\n{} outcomes known, {} of them out of memory; {} of these predicted, {} of the {} that ran "
-      "predicted to fit. Balanced accuracy {:.3f} (always saying \"fits\": 0.5), Brier score of `p_oom` {:.3f}.\n",
-      v.rows, v.oom, v.oom_caught, v.fits_right, v.rows - v.oom, v.balanced_accuracy, v.brier);
+      "predicted to fit. Brier score of `p_oom` {:.3f}.",
+      v.rows, v.oom, v.oom_caught, v.fits_right, v.rows - v.oom, v.brier);
+  if (v.oom > 0 && v.oom < v.rows)
+    text += fmt::format(" Balanced accuracy {:.3f} (always saying \"fits\": 0.5).", v.balanced_accuracy);
+  text += "\n";
   text += verdict_groups_text(result);
   text += "\nWrong verdicts:\n\n| measured | p_oom | run |\n|---|---:|---|\n";
   for (const validation::Row& row : result.rows)

@@ -38,7 +38,8 @@ Section verdicts_section(const validation::VerdictSummary& v) {
               {{"oom", "of them out of memory", ColumnKind::count}, count_cell(v.oom), ""},
               {{"oom_caught", "of these predicted", ColumnKind::count}, count_cell(v.oom_caught), ""},
               {{"fits_right", "fits predicted as fits", ColumnKind::count}, count_cell(v.fits_right), ""},
-              {{"balanced_accuracy", "balanced accuracy", ColumnKind::number, 3}, v.balanced_accuracy, ""},
+              {{"balanced_accuracy", "balanced accuracy", ColumnKind::number, 3},
+               v.oom > 0 && v.oom < v.rows ? Cell(v.balanced_accuracy) : Cell(), ""},
               {{"brier", "Brier score of p_oom", ColumnKind::number, 3}, v.brier, ""}};
   return {"verdicts", "Fits or out of memory", std::move(facts), {}};
 }

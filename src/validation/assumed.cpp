@@ -78,7 +78,7 @@ void vary_images(const MeasuredRun& run, Variations& variations) {
 
 std::vector<AssumedEffect> vary_assumed(const MeasuredRun& run, const Row& row) {
   std::vector<AssumedEffect> found;
-  if (row.status != RowStatus::ok) return found;
+  if (row.status != RowStatus::ok || row.scores.empty()) return found;
   Variations variations(run, found);
   const auto assumed = [&](const char* field) { return run.fields.contains(std::string("assumed.") + field); };
   const Scenario& s = run.scenario;

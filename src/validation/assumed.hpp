@@ -19,7 +19,7 @@ struct AssumedEffect {
 
 /// Every field of the run's `assumed` block, and images that are assumed, one step away from what was scored: sizes halved and
 /// doubled, recompute the other kinds, gradients of the other width. Empty for a run that states everything or has no
-/// prediction. Fields that have no such step are left out.
+/// scored quantity. Fields that have no such step are left out.
 std::vector<AssumedEffect> vary_assumed(const MeasuredRun& run, const Row& row);
 
 }  // namespace shardfit::validation
