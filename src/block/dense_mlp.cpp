@@ -2,7 +2,7 @@
 // Computes: the dense MLP of a decoder layer, behind a norm that is fused into fc1 (added by
 //   decoder_block).
 // Formula: see ffn.cpp; `mlp` recompute drops everything after the norm's input and runs it again.
-// Source: Megatron-LM core/transformer/mlp.py; host units: least-squares fit of 193 published step times.
+// Source: Megatron-LM core/transformer/mlp.py; host work: block/launches.hpp.
 // Valid when: tp divides intermediate_size.
 // Ignores: nothing beyond ffn.cpp.
 // Checked by: tests/block/dense_mlp_test.cpp

@@ -3,7 +3,7 @@
 // Formula: a feed-forward part split over tp (ffn.cpp) that reads the pre-MLP norm's kept output;
 //   overlapped with the dispatch it gathers its input itself and keeps it whole, N*h; a gate keeps the
 //   output [T, h] and a score.
-// Source: Megatron-LM core/transformer/moe/shared_experts.py; host units from the step-time fit.
+// Source: Megatron-LM core/transformer/moe/shared_experts.py; host work: block/launches.hpp.
 // Valid when: tp divides the width.
 // Ignores: what of it hides behind the dispatch.
 // Checked by: tests/block/moe_test.cpp

@@ -27,7 +27,6 @@ constexpr double kQkv = 3;
 constexpr double kRotaryForward = 32, kRotaryBackward = 48;
 constexpr double kResidualForward = 3, kResidualBackward = 3;  ///< tensors moved by a residual add
 
-// Host (kind: estimate, fitted to published steps of one model).
 // Calls and launches of a tower layer beside the lists' (kind: counted in Transformers' and Megatron-Bridge's towers, whose
 // rotary, norms and residuals are single torch operations).
 constexpr double kLayerForwardCalls = 6, kLayerForwardLaunches = 14;     ///< block, two norms, attention, MLP, activation

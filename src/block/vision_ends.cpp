@@ -8,7 +8,7 @@
 //   2026-03); host figures: estimates that fit the published Qwen3-VL-235B steps (ranges 0.5..3.5, 0.5..1.4, 0.5..2.6
 //   and 1..20 of the same units).
 // Valid when: every rank of a replica has the same images.
-// Ignores: that other models loop less over images.
+// Ignores: that other models spend other times an image, a sample and a micro-batch than Qwen3-VL.
 // Checked by: tests/block/vision_test.cpp, tests/laws/param_counts_test.cpp
 #include "block/vision_parts.hpp"
 

@@ -43,7 +43,7 @@ struct SentBytes { double nvlink = 0, network = 0; };
 SentBytes sent_bytes(const block::Traffic& traffic, const GroupLinks& links, const Network& network) noexcept;
 
 /// What most of a call's time goes to: bytes on NVLink, on the NIC, on the uplinks of a leaf or of a pod that groups share,
-/// the copying SMs of an expert library; latency where none of them explains half of it.
+/// the copying SMs of an expert library; latency where a call of next to nothing takes half of it.
 enum class Bound { nothing, latency, nvlink, nic, leaf_uplink, core_uplink, sms, count };
 Bound bound_of(const block::Traffic& traffic, const GroupLinks& links, const Network& network) noexcept;
 

@@ -10,7 +10,7 @@
 // Source      terms and constants: step-time study of published runs (hardware/step-time.json names it); pairs:
 //             Megatron-LM core/models/common/model_chunk_schedule_plan.py and core/pipeline_parallel/combined_1f1b.py.
 // Valid when  operations of a block run one after the other on one stream.
-// Ignores     what delayed weight gradients hide beyond expert overlap.
+// Ignores     what delayed weight gradients hide beyond expert overlap; host calls of the checkpoints of full recompute.
 // Checked by  tests/estimate/block_time_test.cpp, tests/measured.
 
 #include "estimate/block_time.hpp"

@@ -15,7 +15,7 @@
 // Source:     the price is the user's; W the user's or the datasheet's board power.
 // Valid when: the job runs without a break, and GPUs draw that power all the time.
 // Ignores:    hosts, network and cooling, unless the user's W has them; restarts and checkpoints; a partly paid hour.
-// Checked by: tests/search/measure_test.cpp.
+// Checked by: tests/search/goals_test.cpp.
 
 namespace shardfit {
 namespace {

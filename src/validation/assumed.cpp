@@ -58,18 +58,24 @@ void vary_gradients(DType now, Variations& variations) {
                  [&](Scenario& s) { s.job.training.optimizer.grad_buffer_dtype = other; });
 }
 
-/// Images whose number, size and spread the run leaves to the tool.
+/// Images whose number, size and spread the run leaves to the tool: half and twice their tokens, or half and twice as many
+/// where a data set that is taken for it has sizes; and nearly no spread.
 void vary_images(const MeasuredRun& run, Variations& variations) {
   const std::optional<VisionWorkload>& vision = run.scenario.job.training.vision;
-  if (!vision || vision->mock || run.fields.contains("training.vision.preset") ||
-      run.fields.contains("training.vision.visual_tokens_per_image") || run.fields.contains("training.vision.sizes"))
+  const auto stated = [&](const char* field) { return run.fields.contains(std::string("training.vision") + field); };
+  if (!vision || vision->mock || stated("") || stated(".preset") || stated(".visual_tokens_per_image") || stated(".image_size"))
     return;
+  const bool sized = !vision->sizes.empty();
+  const double now = sized ? vision->images_per_sample : vision->visual_tokens_per_image;
   for (const double factor : {0.5, 2.0}) {
-    const double other = factor * vision->visual_tokens_per_image;
-    variations.add("visual_tokens_per_image", fmt::format("{:g}", vision->visual_tokens_per_image), fmt::format("{:g}", other),
-                   [&](Scenario& s) { s.job.training.vision->visual_tokens_per_image = other; });
+    const double other = factor * now;
+    variations.add(sized ? "images_per_sample" : "visual_tokens_per_image", fmt::format("{:g}", now), fmt::format("{:g}", other),
+                   [&](Scenario& s) {
+                     VisionWorkload& varied = *s.job.training.vision;
+                     (sized ? varied.images_per_sample : varied.visual_tokens_per_image) = other;
+                   });
   }
-  if (vision->spread)
+  if (vision->spread && !stated(".spread"))
     variations.add("spread", fmt::format("{:g}", *vision->spread), "0.1",
                    [&](Scenario& s) { s.job.training.vision->spread = 0.1; });
 }

@@ -121,8 +121,11 @@ TEST_CASE("the host's loops over images are serial") {
   // 0.5 to 1.3 ms backward.
   const auto layer_ms = [](const HostWork& w) { return (14.4e-3 * w.calls + 7e-3 * w.kernels) / 27; };
   const OpList ops = vision_encoder(qwen3_vl(), s, kImage);
-  CHECK(layer_ms(host_work(ops, false)) == doctest::Approx(0.5).epsilon(0.5));
-  CHECK(layer_ms(host_work(ops, true)) == doctest::Approx(0.9).epsilon(0.45));
+  const double forward = layer_ms(host_work(ops, false)), backward = layer_ms(host_work(ops, true));
+  CHECK(forward > 0.3);
+  CHECK(forward < 0.75);
+  CHECK(backward > 0.5);
+  CHECK(backward < 1.3);
 }
 
 TEST_CASE("a micro-batch without images keeps weights only") {

@@ -13,9 +13,9 @@ TEST_CASE("rates are datasheet figures times the shared factors") {
   CHECK(d.permute_bandwidth == doctest::Approx(0.5 * 7.7e12));
   CHECK(d.quantize_bandwidth == doctest::Approx(3.08e12));
   CHECK(d.scan_flops == doctest::Approx(66e12 * 152 / 132));
-  CHECK(d.kernel_gap == doctest::Approx(3e-6));
-  CHECK(d.host_call == doctest::Approx(15e-6));
-  CHECK(d.host_launch == doctest::Approx(7e-6));
+  CHECK(1e6 * d.kernel_gap == doctest::Approx(3));
+  CHECK(1e6 * d.host_call == doctest::Approx(15));
+  CHECK(1e6 * d.host_launch == doctest::Approx(7));
   CHECK(d.attention_curves == 4);
 }
 

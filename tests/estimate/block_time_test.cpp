@@ -38,10 +38,10 @@ struct Fixture {
 
 TEST_CASE_FIXTURE(Fixture, "eager: every launch gaps, every call costs the host") {
   const BlockTime t = block_time({op(GraphScope::attn)}, Layout{}, rates);
-  CHECK(t.forward.gemm == doctest::Approx(1e-3));
-  CHECK(t.backward.gemm == doctest::Approx(2e-3));
-  CHECK(t.forward.gaps == doctest::Approx(10e-6));
-  CHECK(t.forward.host == doctest::Approx(1e-3));
+  CHECK(1e3 * t.forward.gemm == doctest::Approx(1));
+  CHECK(1e3 * t.backward.gemm == doctest::Approx(2));
+  CHECK(1e6 * t.forward.gaps == doctest::Approx(10));
+  CHECK(1e3 * t.forward.host == doctest::Approx(1));
   CHECK(t.rerun.gemm == 0);
 }
 
@@ -49,8 +49,8 @@ TEST_CASE_FIXTURE(Fixture, "a graphed scope is one replay however many operation
   Layout layout;
   layout.cuda_graph = {CudaGraphImpl::transformer_engine, {GraphScope::attn}};
   const BlockTime t = block_time({op(GraphScope::attn), op(GraphScope::attn), op(std::nullopt)}, layout, rates);
-  CHECK(t.forward.host == doctest::Approx(1e-3 + 3e-3));   // the eager one, and a replay of three calls
-  CHECK(t.forward.gaps == doctest::Approx((10 + 2 * 4) * 1e-6));
+  CHECK(1e3 * t.forward.host == doctest::Approx(1 + 3));   // the eager one, and a replay of three calls
+  CHECK(1e6 * t.forward.gaps == doctest::Approx(10 + 2 * 4));
   layout.cuda_graph = {CudaGraphImpl::full_iteration, {}};
   CHECK(block_time({op(GraphScope::attn), op(std::nullopt)}, layout, rates).forward.host == 0);
 }
