@@ -23,9 +23,11 @@ double gathered_gradient_width(const Shapes& s) {
 
 }  // namespace
 
-void add_traffic(Work& work, const char* name, CollectiveKind kind, double bytes, Hides hides) {
+void add_traffic(Work& work, const char* name, CollectiveKind kind, double bytes, Hides hides, Group group) {
+  if (bytes <= 0) return;
   Traffic t;
   t.name = name;
+  t.group = group;
   t.kind = kind;
   t.bytes = bytes;
   t.hides = hides;

@@ -5,7 +5,8 @@
 
 namespace shardfit::block {
 
-/// Adds a call over the tensor-parallel group; `bytes` of the whole tensor.
-void add_traffic(Work& work, const char* name, CollectiveKind kind, double bytes, Hides hides);
+/// Adds a call; `bytes` of the whole tensor. Nothing for none.
+void add_traffic(Work& work, const char* name, CollectiveKind kind, double bytes, Hides hides = Hides::nothing,
+                 Group group = Group::tp);
 
 }  // namespace shardfit::block

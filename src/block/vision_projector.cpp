@@ -10,6 +10,7 @@
 // Ignores: the attention-mask and position work of the host (in the ends' serial part); the gather of the embedding's
 //   gradient where the language model is frozen and sequence parallel.
 // Checked by: tests/block/vision_test.cpp, tests/laws/param_counts_test.cpp
+#include "block/linear_traffic.hpp"
 #include "block/vision_parts.hpp"
 
 namespace shardfit::block {
@@ -28,27 +29,17 @@ constexpr double kInsertCalls = 3, kInsertLaunches = 9, kAddCalls = 1, kAddLaunc
 
 constexpr View kView = View::vision_projector;
 
-void add_traffic(Work& work, const char* name, Group group, CollectiveKind kind, double bytes) {
-  if (bytes <= 0) return;
-  Traffic t;
-  t.name = name;
-  t.group = group;
-  t.kind = kind;
-  t.bytes = bytes;
-  work.traffic.push_back(t);
-}
-
 /// The embedding's own operation looks up this rank's part of the sequence, and reduces that; here all of it is needed.
 void add_whole_embedding(Op& op, const Shapes& s, double whole) {
   const double own = double(s.tokens) * double(s.hidden) * s.e;
   add_memory(op.forward, "whole_embedding", kLookupBytes * (whole - own) / s.e);
   if (s.tp == 1) return;
   if (!s.sequence_parallel) {
-    add_traffic(op.forward, "whole_embedding", Group::tp, CollectiveKind::all_reduce, whole - own);
+    add_traffic(op.forward, "whole_embedding", CollectiveKind::all_reduce, whole - own);
     return;
   }
-  add_traffic(op.forward, "whole_embedding", Group::tp, CollectiveKind::reduce_scatter, whole - own);
-  add_traffic(op.forward, "whole_embedding", Group::tp, CollectiveKind::all_gather, whole);
+  add_traffic(op.forward, "whole_embedding", CollectiveKind::reduce_scatter, whole - own);
+  add_traffic(op.forward, "whole_embedding", CollectiveKind::all_gather, whole);
 }
 
 /// Visual tokens take their places in the embedded sequence.
@@ -61,9 +52,9 @@ Op insert_op(const Shapes& s, const VisionLoad& load, double levels) {
   op.transients.push_back({"whole_embedding", tensor_bytes(whole, kInsertAlive, 1), Moment::forward, {}});
   add_whole_embedding(op, s, whole);
   if (load.split_over_cp) {
-    add_traffic(op.forward, "vision_features", Group::cp, CollectiveKind::all_gather, features);
+    add_traffic(op.forward, "vision_features", CollectiveKind::all_gather, features, Hides::nothing, Group::cp);
     // Bridge has a gradient flow here whatever is frozen, lest ranks wait for one another forever.
-    add_traffic(op.backward, "vision_features", Group::cp, CollectiveKind::all_reduce, features);
+    add_traffic(op.backward, "vision_features", CollectiveKind::all_reduce, features, Hides::nothing, Group::cp);
   }
   if (!runs_backward(s)) return op;
   add_memory(op.backward, "vision_insert", kInsertBackward * whole + 2 * visual, Pass::dgrad);

@@ -172,7 +172,9 @@ void for_each_data_parallel_call(const Problem& problem, Evaluation& e, const La
   if (layout.sequence_parallel)
     emit({"gradients of weights that tp repeats", Group::tp, CollectiveKind::all_reduce, {layout.tp, 1},
           double(params.replicated) * gradient, 1, true, true});
-  if (e.work(stage).vision && !tower_build(problem.job.model, problem.job.stack).split_over_tp) {
+  // Megatron's finalize_model_grads; tools of torch keep towers in the sharded module, whose gradients are reduced with the rest.
+  if (e.work(stage).vision && problem.job.stack.framework == Framework::megatron &&
+      !tower_build(problem.job.model, problem.job.stack).split_over_tp) {
     const double tower = double(e.parts.vision_ends().params.dense + e.parts.vision_layers().params.dense +
                                 e.parts.vision_projector().params.dense);
     const double shards = layout.sharding == Sharding::full ? shapes.dp_cp.size / instances : 1;

@@ -101,11 +101,13 @@ memory::FsdpInputs fsdp_inputs(const Problem& problem, const Evaluation& e, cons
 }
 
 /// Whole tensors dealt to the ranks, where the stack's layer-wise optimizer does so: what the fullest owns.
-void deal_tensors(const Problem& problem, Evaluation& e, int stage, memory::StaticInputs& in) {
+void deal_tensors(const Problem& problem, Evaluation& e, const Layout& layout, int stage, memory::StaticInputs& in) {
   if (in.sharding != Sharding::layerwise || !problem.job.stack.layerwise_whole_tensors) return;
   e.tensor_sizes.clear();
   for_each_part(problem, e.parts, e.plan, stage,
                 [&](const Part& part, int copies) { memory::append_tensor_sizes(part.ops, copies, e.tensor_sizes); });
+  if (!experts_apart(layout))              // one grid, so one list
+    for (memory::TensorSize& s : e.tensor_sizes) s.expert = false;
   in.owned_dense = memory::dealt_to_fullest(e.tensor_sizes, false, in.dense_shards);
   in.owned_expert = memory::dealt_to_fullest(e.tensor_sizes, true, in.expert_shards);
 }
@@ -152,7 +154,7 @@ void set_stage_constants(const Problem& problem, Evaluation& e, const Layout& la
   memory::ParamCounts params = stage_params(problem, e, stage);
   leave_out_bf16_layers(problem, e, stage, params);
   memory::StaticInputs state = static_inputs(problem, params, layout, grid);
-  deal_tensors(problem, e, stage, state);
+  deal_tensors(problem, e, layout, stage, state);
   in.state = memory::static_state(state);
   in.fsdp = fsdp_inputs(problem, e, layout, grid, stage);
   c.base = memory::StageBase(in.state, in.small, in.fsdp);

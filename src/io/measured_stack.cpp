@@ -132,25 +132,14 @@ void limit_deferral(Json& run, std::vector<std::string>& notes) {
   notes.push_back(fmt::format("a deferral of {} micro-batches is assumed (stack.wgrad_deferral_limit)", limit));
 }
 
-bool has_experts(const Json& run) {
-  if (!run.contains("model") || !run["model"].is_object()) return false;
-  const Json& mlps = run["model"].value("text", Json::object()).value("mlps", Json::object());
-  return std::any_of(mlps.begin(), mlps.end(), [](const Json& m) { return text_of(m, "kind") == "moe"; });
-}
-
 /// Megatron-LM's functional tests run with CUBLAS_WORKSPACE_CONFIG=:4096:8, so with workspaces of 32 MiB on any GPU: two,
 /// or four for local layers without tensor parallelism. Source: their golden values, exact multiples. Kind: measured.
-/// A workspace of Transformer Engine that rows of local layers deny was inferred from dense runs: routers have one.
 void size_workspaces(Json& run) {
   constexpr double kWorkspaceMib = 32;
   constexpr int kUsual = 2, kLocal = 4;
   Json& stack = run["stack"];
-  if (!mentions(text_of(run, "source"), "functional test")) return;
-  const bool local_layers = text_of(stack, "transformer_impl") == "local";
-  if (local_layers && has_experts(run) && stack.contains("te_workspace_mib") && stack["te_workspace_mib"] == 0)
-    stack.erase("te_workspace_mib");
-  if (stack.contains("torch_cublas_workspace_mib")) return;
-  const bool local = local_layers && run.contains("layout") && int_of(run["layout"], "tp", 1) == 1;
+  if (!mentions(text_of(run, "source"), "functional test") || stack.contains("torch_cublas_workspace_mib")) return;
+  const bool local = text_of(stack, "transformer_impl") == "local" && run.contains("layout") && int_of(run["layout"], "tp", 1) == 1;
   stack["torch_cublas_workspace_mib"] = kWorkspaceMib * (local ? kLocal : kUsual);
 }
 

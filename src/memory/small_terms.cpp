@@ -45,14 +45,15 @@ constexpr int kKeptOfPlan = 2;
 /// get_batch_on_this_tp_rank. Kind: read.
 constexpr std::int64_t kBatchBytes = 28, kLabelBytes = 12;
 
+/// Transformer Engine keeps one workspace a device, whoever asks for it. `te_workspace_mib` of a stack is what its layers take;
 /// Megatron's router multiplies by Transformer Engine's GEMM in local layers too. Source: Megatron-LM
 /// core/transformer/moe/moe_utils.py (RouterGatingLinearFunction); golden values of local layers with experts, which
 /// differ by 28 MiB between H100 and A100 as that workspace does.
 double te_workspace_mib(const StackProfile& stack, GpuGeneration generation, bool moe) {
+  const double own = generation == GpuGeneration::ampere ? kTeWorkspaceAmpereMib : kTeWorkspaceMib;
+  if (stack.transformer_engine) return stack.te_workspace_mib.value_or(own);
   const bool routes = moe && stack.framework == Framework::megatron;
-  if (!stack.transformer_engine && !routes) return stack.te_workspace_mib.value_or(0);
-  return stack.te_workspace_mib.value_or(generation == GpuGeneration::ampere ? kTeWorkspaceAmpereMib
-                                                                             : kTeWorkspaceMib);
+  return std::max(stack.te_workspace_mib.value_or(0), routes ? own : 0);
 }
 
 double torch_workspace_mib(const StackProfile& stack, GpuGeneration generation, int tp) {

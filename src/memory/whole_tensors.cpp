@@ -10,7 +10,8 @@
 //             on: tensor i goes to the i mod 2d-th of that round. A rank has master weight and moments of what it owns.
 // Source:     Megatron-LM core/optimizer/layer_wise_optimizer.py, shard_params, before its 0044db1f20.
 // Valid when: the run shards layer-wise and lays out no buffer for it.
-// Ignores:    which of two tensors of one size comes first.
+// Ignores:    which of two tensors of one size comes first; that the fullest rank of the dense grid need not be that of the
+//             expert grid; that weights kept in fp32 (Mamba's A_log and D) need no master copy.
 // Checked by: tests/memory/whole_tensors_test.cpp.
 
 namespace shardfit::memory {

@@ -2,8 +2,9 @@
 #include "shardfit/search/advice.hpp"
 
 #include <algorithm>
+#include <optional>
+#include <utility>
 
-#include "shardfit/layout/rules.hpp"
 #include "shardfit/spec/model_dims.hpp"
 
 namespace shardfit {
@@ -17,11 +18,9 @@ class Around {
   /// The layout after `change(layout)`.
   template <class Change>
   Tried with(Change change) {
-    Tried tried{.layout = layout_, .refused = {}, .quick = {}};
-    change(tried.layout);
-    tried.refused = first_violation(estimator_.job(), tried.layout);
-    if (!tried.refused) tried.quick = estimator_.quick(tried.layout, workspace_);
-    return tried;
+    Layout changed = layout_;
+    change(changed);
+    return try_layout(estimator_, std::move(changed), workspace_);
   }
 
  private:

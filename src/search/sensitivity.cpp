@@ -24,13 +24,8 @@ class Prober {
     return to(axis, std::move(there));
   }
   AxisStep to(LayoutAxis axis, Layout layout) {
-    AxisStep step;
-    step.axis = axis;
-    step.layout = std::move(layout);
-    step.refused = first_violation(scenario_.job, step.layout);
-    if (step.refused) return step;
-    step.quick = estimator_.quick(step.layout, workspace_);
-    step.loss = step.quick.step_time_s / here_.step_time_s - 1;
+    AxisStep step{try_layout(estimator_, std::move(layout), workspace_), axis};
+    if (!step.refused) step.loss = step.quick.step_time_s / here_.step_time_s - 1;
     return step;
   }
   bool changes_nothing(const AxisStep& step) const {

@@ -2,7 +2,6 @@
 #include "search/axis_values.hpp"
 #include "search/even_split.hpp"
 #include "search/families.hpp"
-#include "shardfit/layout/rules.hpp"
 
 namespace shardfit::search {
 namespace {
@@ -34,12 +33,8 @@ std::vector<TunedKnob> tuned_knobs(const Scenario& scenario, const Estimator& es
   for (std::size_t i = 0; i < kCount<LayoutAxis>; ++i) {
     const LayoutAxis axis = LayoutAxis(i);
     if (axis == LayoutAxis::sharding || same_on(axis, start, best)) continue;
-    AxisStep back{.axis = axis, .layout = with_axis(axis, start, best)};
-    back.refused = first_violation(scenario.job, back.layout);
-    if (!back.refused) {
-      back.quick = estimator.quick(back.layout, workspace);
-      back.loss = back.quick.step_time_s / here.step_time_s - 1;
-    }
+    AxisStep back{try_layout(estimator, with_axis(axis, start, best), workspace), axis};
+    if (!back.refused) back.loss = back.quick.step_time_s / here.step_time_s - 1;
     if (!back.runs() || back.loss > kMatters) knobs.push_back({axis, back});
   }
   return knobs;

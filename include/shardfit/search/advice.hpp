@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <optional>
 #include <vector>
 
-#include "shardfit/estimate/estimator.hpp"
+#include "shardfit/search/tried.hpp"
 #include "shardfit/spec/scenario.hpp"
 
 namespace shardfit {
@@ -21,14 +20,6 @@ enum class Advice {
 template <>
 inline constexpr std::array<std::string_view, kCount<Advice>> kNames<Advice> = {
     "larger_micro_batch", "selective_recompute", "wide_graph_scope", "hybridep", "expert_tensor_parallel"};
-
-/// A layout that was tried: refused by a rule, or with figures.
-struct Tried {
-  Layout layout;
-  std::optional<Violation> refused;
-  Quick quick;
-  bool runs() const { return !refused && quick.fits; }
-};
 
 /// Advice as two layouts that differ by what it names.
 struct AdvicePair {

@@ -41,7 +41,7 @@ struct StackProfile {
   bool grad_accumulation_fusion = true;
   std::optional<bool> placeholder_weight_grads;       ///< none: as grad_accumulation_fusion
   std::optional<double> torch_cublas_workspace_mib;   ///< none: by GPU generation
-  std::optional<double> te_workspace_mib;
+  std::optional<double> te_workspace_mib;  ///< of layers: a router of local layers has one all the same
   std::optional<double> grouped_gemm_workspace_mib;   ///< none: 4 TE workspaces where experts are grouped
   double resident_microbatches_mib = 0;
   bool grouped_gemm = true, permute_fusion = true, router_fusion = true;

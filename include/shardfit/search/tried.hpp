@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+
+#include "shardfit/estimate/estimator.hpp"
+#include "shardfit/layout/rules.hpp"
+
+namespace shardfit {
+
+/// A layout that was tried: refused by a rule, or with figures.
+struct Tried {
+  Layout layout;
+  std::optional<Violation> refused;    ///< the first rule that it breaks; then there are no figures
+  Quick quick;
+  bool runs() const { return !refused && quick.fits; }
+};
+
+/// Holds a layout against the rules of the estimator's job, and estimates it if they allow it.
+Tried try_layout(const Estimator& estimator, Layout layout, Estimator::Workspace& workspace);
+
+}  // namespace shardfit
