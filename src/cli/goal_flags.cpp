@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/goal_flags.hpp"
 
+#include <fmt/ranges.h>
+
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <charconv>
@@ -37,13 +39,10 @@ std::vector<Metric> metrics_of(const std::vector<std::string>& words) {
   std::vector<Metric> metrics;
   for (const std::string& word : words) {
     if (word.ends_with(".csv")) throw InputError("", "--pareto", "'" + word + "'", "metrics", "--pareto-csv FILE writes the front");
-    const Metric m = word_of<Metric>("--pareto", word);
-    if (std::find(metrics.begin(), metrics.end(), m) != metrics.end())
-      throw InputError("", "--pareto", word + " twice", "each metric once");
-    metrics.push_back(m);
+    metrics.push_back(word_of<Metric>("--pareto", word));
   }
-  if (metrics.size() < 2 || metrics.size() > kMostMetrics)
-    throw InputError("", "--pareto", std::to_string(metrics.size()) + (metrics.size() == 1 ? " metric" : " metrics"), "two to four metrics");
+  if (const char* expected = fault_of_front(metrics))
+    throw InputError("", "--pareto", fmt::format("'{}'", fmt::join(words, ",")), expected);
   return metrics;
 }
 

@@ -9,9 +9,6 @@
 namespace shardfit::cli {
 namespace {
 
-/// Gains below this are smaller than what two runs of one layout differ by (assumed; published re-runs differ by 0-4 %).
-constexpr double kWorthNaming = 0.01;
-
 /// Values worth trying that a scenario with a fixed layout does not list.
 std::vector<std::string> usual_words(const std::string& field) {
   if (field == "recompute")
@@ -59,7 +56,7 @@ void for_each_neighbour(const Scenario& scenario, const Estimator& estimator, co
 
 std::optional<Change> best_single_change(const Scenario& scenario, const Estimator& estimator, const Estimate& estimate) {
   std::optional<Change> best;
-  const double now = estimate.verdict.fits ? estimate.tokens_per_s_per_gpu * (1 + kWorthNaming) : 0;
+  const double now = estimate.verdict.fits ? estimate.tokens_per_s_per_gpu * (1 + kNoDifference) : 0;
   for_each_neighbour(scenario, estimator, estimate, [&](Change change) {
     if (!change.quick.fits) return;
     if (change.quick.tokens_per_s_per_gpu > (best ? best->quick.tokens_per_s_per_gpu : now)) best = std::move(change);
@@ -70,7 +67,7 @@ std::optional<Change> best_single_change(const Scenario& scenario, const Estimat
 std::vector<Change> largest_memory_savings(const Scenario& scenario, const Estimator& estimator,
                                            const Estimate& estimate, std::size_t count) {
   std::vector<Change> savings;  // the best value of each field
-  const double enough = double(estimate.verdict.need.value) * (1 - kWorthNaming);
+  const double enough = double(estimate.verdict.need.value) * (1 - kNoDifference);
   for_each_neighbour(scenario, estimator, estimate, [&](Change change) {
     if (double(change.quick.peak.value) > enough) return;
     const bool same_field = !savings.empty() && savings.back().field == change.field;

@@ -21,10 +21,6 @@ ShardKey shard_key(const Problem& problem, const Layout& l, const GridSizes& gri
 /// (assumed: the largest search that ships has fewer)
 constexpr std::size_t kMostKept = 512, kMostGraphs = 128, kMostReruns = 4096;
 
-}  // namespace
-
-namespace {
-
 constexpr int kLayerBits = 16, kEnumBits = 3, kSetBits = 10, kGraphBits = kEnumBits + kSetBits;
 static_assert(kCount<RecomputeModule> <= kSetBits && kCount<GraphScope> <= kSetBits && kCount<OffloadModule> <= kSetBits);
 static_assert(kEnumBits + 1 + kLayerBits + 2 * kSetBits + kGraphBits <= 64);

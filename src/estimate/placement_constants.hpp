@@ -46,7 +46,9 @@ struct StepConstants {
 };
 
 /// The constants of the layout at hand, kept while what they come from stays as it is: the parts' tables, pp, vpp, split,
-/// sharding, instances, offload of the optimizer and of layers, double buffer, tensor-parallel overlap, overlap of gradient reduction, rank order.
+/// micro-batch group, sharding, optimizer instances, offload of the optimizer and of layers, double buffer, overlap of
+/// tensor-parallel traffic and of gradient reduction, rank order; without a pipeline also expert overlap, which then decides
+/// how many micro-batches' plans of expert dispatch are kept.
 struct PlacementConstants {
   struct Stage {
     bool made = false, step_made = false;

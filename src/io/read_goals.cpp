@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "io/read_goals.hpp"
 
-#include <algorithm>
-
 #include "shardfit/estimate/estimator.hpp"
 
 namespace shardfit::io {
@@ -10,12 +8,8 @@ namespace {
 
 std::vector<Metric> read_metrics(const Value& value) {
   std::vector<Metric> metrics;
-  for (const Value& v : value.as_list()) {
-    const Metric m = v.as_enum<Metric>();
-    if (std::find(metrics.begin(), metrics.end(), m) != metrics.end()) v.refuse("each metric once");
-    metrics.push_back(m);
-  }
-  if (metrics.size() < 2 || metrics.size() > kMostMetrics) value.refuse("two to four metrics");
+  for (const Value& v : value.as_list()) metrics.push_back(v.as_enum<Metric>());
+  if (const char* expected = fault_of_front(metrics)) value.refuse(expected);
   return metrics;
 }
 

@@ -22,7 +22,6 @@ namespace {
 using report::percent;
 using report::with_unit;
 
-constexpr double kNoDifference = 0.01;   // two runs of one layout differ by as much
 constexpr Family kFamilies[] = {Family::fsdp, Family::three_d};
 
 /// Seconds of a step in which traffic is all that happens.

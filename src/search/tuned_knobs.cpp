@@ -6,8 +6,6 @@
 namespace shardfit::search {
 namespace {
 
-constexpr double kMatters = 0.01;   // a smaller loss is below what two runs of one layout differ by
-
 /// Where a run starts: sizes 1, everything else as the stack has it and no memory saved.
 Layout untuned(const Scenario& scenario, const Layout& of) {
   Layout l = of;
@@ -35,7 +33,7 @@ std::vector<TunedKnob> tuned_knobs(const Scenario& scenario, const Estimator& es
     if (axis == LayoutAxis::sharding || same_on(axis, start, best)) continue;
     AxisStep back{try_layout(estimator, with_axis(axis, start, best), workspace), axis};
     if (!back.refused) back.loss = back.quick.step_time_s / here.step_time_s - 1;
-    if (!back.runs() || back.loss > kMatters) knobs.push_back({axis, back});
+    if (!back.runs() || back.loss > kNoDifference) knobs.push_back({axis, back});
   }
   return knobs;
 }

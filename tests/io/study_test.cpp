@@ -84,6 +84,7 @@ TEST_CASE("goals are read strictly") {
   CHECK(error_of(goals(R"({"objectiv": "cost"})")).find("objective") != std::string::npos);
   CHECK(error_of(goals(R"({"objective": "costs"})")).find("/goals/objective") != std::string::npos);
   CHECK(error_of(goals(R"({"pareto": ["cost"]})")).find("two to four") != std::string::npos);
+  CHECK(error_of(goals(R"({"pareto": ["cost", "gpus", "cost"]})")).find("each metric once") != std::string::npos);
   CHECK(error_of(goals(R"({"base": "nonsense"})")).find("/goals/base") != std::string::npos);
   CHECK(error_of(goals(R"({"limits": {"tp": 0}})")).find("/goals/limits/tp") != std::string::npos);
 }

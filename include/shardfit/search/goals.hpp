@@ -62,6 +62,9 @@ inline constexpr double kUnitOfTokens = 1e9;
 /// Most dimensions of a Pareto front.
 inline constexpr std::size_t kMostMetrics = 4;
 
+/// What is expected of a front's metrics where a list of them is none; nothing for a list that will do.
+const char* fault_of_front(const std::vector<Metric>& metrics);
+
 /// What a sweep looks for.
 struct Goals {
   Metric objective = Metric::tokens_per_s_per_gpu;

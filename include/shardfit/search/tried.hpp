@@ -8,6 +8,10 @@
 
 namespace shardfit {
 
+/// A change of step time or of memory below this part is called none: two runs of one layout differ by as much.
+/// (assumed; published runs and their repetitions differ by 0 to 4 %)
+inline constexpr double kNoDifference = 0.01;
+
 /// A layout that was tried: refused by a rule, or with figures.
 struct Tried {
   Layout layout;
