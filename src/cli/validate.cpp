@@ -15,7 +15,7 @@ namespace {
 
 struct Flags {
   std::vector<std::string> files, points, where;
-  std::string effects;
+  std::string effects, facts;
   double min_supported = 0, max_median = 0, max_p90 = 0;   ///< 0: not asked for
   OutputFlags output;
 };
@@ -63,8 +63,8 @@ int finish(const std::vector<std::string>& broken, Context& context) {
 }
 
 int run_points(const Flags& flags, Context& context) {
-  if (!flags.files.empty() || !flags.where.empty() || !flags.effects.empty())
-    throw InputError("", "--points", "runs, --where or --effects beside it", "tables of points alone",
+  if (!flags.files.empty() || !flags.where.empty() || !flags.effects.empty() || !flags.facts.empty())
+    throw InputError("", "--points", "runs, --where, --facts or --effects beside it", "tables of points alone",
                      "validate runs and points in two calls");
   Output output(flags.output);
   const validation::PointContext with = io::load_point_context();
@@ -86,8 +86,11 @@ int run_validate(const Flags& flags, Context& context) {
   if (result.runs.empty())
     throw InputError("", flags.where.empty() ? "FILE" : "--where", "no run", "at least one",
                      "a field is named by its dotted path (layout.tp) or its last word (tp)");
+  if (!flags.facts.empty()) result.facts = io::load_facts(flags.facts);
+  result.facts_held = validation::state_facts(result.facts, result.runs);
   for (const validation::MeasuredRun& run : result.runs) result.rows.push_back(validation::score(run));
   result.summary = validation::summarize(result.runs, result.rows);
+  result.first_steps = validation::read_first_steps(result.runs, result.rows);
   for (std::size_t i = 0; i < result.runs.size(); ++i)
     for (validation::AssumedEffect& effect : validation::vary_assumed(result.runs[i], result.rows[i]))
       result.assumed.push_back(std::move(effect));
@@ -108,7 +111,7 @@ void add_validate(CLI::App& app, Action& action) {
   auto flags = std::make_shared<Flags>();
   CLI::App* command = app.add_subcommand("validate", "Hold predictions against measured runs or kernels");
   command->footer(examples(
-      "shardfit validate tests/measured/memory.json\n"
+      "shardfit validate tests/measured/memory.json --facts tests/measured/facts.json\n"
       "shardfit validate tests/measured/throughput.json --where tuned --where hardware=gb200-nvl72\n"
       "shardfit validate tests/measured/memory.json --where 'static>4GiB' --max-median 0.01 --format json\n"
       "shardfit validate --points tests/measured/points/nccl.csv"));
@@ -117,6 +120,8 @@ void add_validate(CLI::App& app, Action& action) {
   command->add_option("--points", flags->points, "Tables (.csv) of measured collectives or expert dispatch in place of runs")
       ->type_name("FILE");
   command->add_option("--effects", flags->effects, "Score pairs of runs that differ by one change")->type_name("FILE");
+  command->add_option("--facts", flags->facts, "What is known of runs but is in no field of theirs (tests/measured/facts.json)")
+      ->type_name("FILE");
   command->add_option("--min-supported", flags->min_supported, "Fail (exit 1) below this share of rows with a prediction");
   command->add_option("--max-median", flags->max_median, "Fail above this median error of any quantity (0.05 is 5 %)");
   command->add_option("--max-p90", flags->max_p90, "Fail above this 90th percentile of errors of any quantity");

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "shardfit/spec/scenario.hpp"
+#include "validation/facts.hpp"
 #include "validation/measured_run.hpp"
 #include "validation/points.hpp"
 
@@ -55,6 +56,9 @@ std::vector<validation::MeasuredRun> load_measured(const std::string& path);
 
 /// Pairs of measured runs. Throws on a row that cannot be read.
 std::vector<validation::MeasuredEffect> load_effects(const std::string& path);
+
+/// What is stated of runs beside their rows. Throws on a fact that states nothing, or says not how it is known.
+std::vector<validation::RunFact> load_facts(const std::string& path);
 
 /// A table of measured points: comma-separated, a heading, no quotes. Throws InputError on a line with more or fewer
 /// cells than the heading.

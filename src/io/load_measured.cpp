@@ -5,6 +5,7 @@
 #include <cstdlib>
 
 #include "io/load.hpp"
+#include "io/measured_kind.hpp"
 #include "io/measured_profile.hpp"
 #include "io/measured_stack.hpp"
 #include "io/read_run.hpp"
@@ -14,7 +15,6 @@
 namespace shardfit::io {
 namespace {
 
-using validation::MeasuredEffect;
 using validation::MeasuredRun;
 
 std::vector<std::string> texts_of(const Json& run, const char* key) {
@@ -82,13 +82,6 @@ std::vector<std::string> take_unmodelled(Json& run) {
   return notes;
 }
 
-/// Whether a run started from a checkpoint. Megatron-LM's functional tests run twice where they test that, and keep what
-/// the second run measured in a file of golden values whose name ends in _2nd. Source: its
-/// tests/functional_tests/shell_test_utils/run_ci_test.sh.
-bool is_resumed(const MeasuredRun& run) {
-  return run.source.find("functional test") != std::string::npos && run.id.ends_with("_2nd");
-}
-
 void read_quantities(const Json& measured, MeasuredRun& run) {
   for (const auto& item : measured.items()) {
     const Json& v = item.value();
@@ -135,7 +128,6 @@ MeasuredRun read_row(const Json& row, const std::string& file, std::size_t index
   run.family = texts_of(row, "family");
   run.incomplete = texts_of(row, "incomplete");
   run.fields = run_fields(row);
-  run.resumed = is_resumed(run);
   if (row.contains("measured") && row["measured"].is_object()) read_quantities(row["measured"], run);
   try {
     Json run_json = row;
@@ -172,53 +164,15 @@ MeasuredRun read_row(const Json& row, const std::string& file, std::size_t index
   return run;
 }
 
-MeasuredEffect read_effect(const Value& value) {
-  Object o(value);
-  MeasuredEffect e;
-  e.id = o.at("id").as_text();
-  e.a = o.at("a").as_text();
-  e.b = o.at("b").as_text();
-  e.kind = o.at("kind").as_text();
-  e.change = o.get("change", "");
-  e.quantity = o.get("quantity", "step_time_per_token");
-  const Value measured = o.at("measured");
-  if (measured.is_text())
-    e.outcome = measured.as_text();
-  else
-    e.measured = measured.as_number(std::numeric_limits<double>::lowest());
-  e.unit = o.get("unit", "");
-  e.noise = o.get("noise", 0.0, 0.0);
-  e.clean = o.get("clean", false);
-  e.relation_only = o.get("relation_only", false);
-  e.a_died = o.get("a_died", false);
-  e.b_died = o.get("b_died", false);
-  e.family = o.get("family", "");
-  e.release = o.get("release", "");
-  e.note = o.get("note", "");
-  e.peak = o.get("peak", "");
-  if (const auto v = o.find("also_differs")) e.also_differs = v->as_texts();
-  if (const auto v = o.find("one_sided")) e.one_sided = v->as_texts();
-  o.ignore("from");
-  o.done();
-  return e;
-}
-
 }  // namespace
 
 std::vector<MeasuredRun> load_measured(const std::string& path) {
   const Json json = parse_json_file(path);
-  if (!json.is_array()) Value(json, {path, ""}).refuse("a list of runs");
+  require_kind(json, path, MeasuredKind::runs);
   std::vector<MeasuredRun> runs;
   runs.reserve(json.size());
   for (std::size_t i = 0; i < json.size(); ++i) runs.push_back(read_row(json[i], path, i));
   return runs;
-}
-
-std::vector<MeasuredEffect> load_effects(const std::string& path) {
-  const Json json = parse_json_file(path);
-  std::vector<MeasuredEffect> effects;
-  for (const Value& v : Value(json, {path, ""}).as_list()) effects.push_back(read_effect(v));
-  return effects;
 }
 
 }  // namespace shardfit::io

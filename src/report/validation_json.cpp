@@ -72,6 +72,15 @@ std::string validation_json(const ValidationResult& result) {
     out["assumed"] = ordered_json::array();
     for (const validation::AssumedEffect& a : result.assumed) out["assumed"].push_back(json_of(a));
   }
+  if (!result.facts.empty()) {
+    out["facts"] = ordered_json::array();
+    for (std::size_t i = 0; i < result.facts.size(); ++i)
+      out["facts"].push_back({{"runs", result.facts[i].runs}, {"resumed", result.facts[i].resumed},
+                              {"source", result.facts[i].source}, {"held_for", result.facts_held[i]}});
+  }
+  if (const validation::FirstSteps& f = result.first_steps; f.rows)
+    out["first_steps"] = {{"rows", f.rows}, {"resumed_stated", f.stated}, {"within_1_pct_as_fresh", f.fresh},
+                          {"within_1_pct_as_resumed", f.resumed}, {"within_1_pct_as_either", f.either}};
   return out.dump(1) + "\n";
 }
 

@@ -91,6 +91,17 @@ std::string effects_text(const validation::EffectSummary& e) {
       e.pairs, e.predicted, e.clean_above_noise, e.sign_right, e.size_right, e.no_change, e.no_change_right);
 }
 
+std::string facts_text(const ValidationResult& result) {
+  std::string text;
+  for (std::size_t i = 0; i < result.facts.size(); ++i)
+    text += fmt::format("\nStated beside the rows: {} runs `{}` are taken as resumed from a checkpoint. {}.\n", result.facts_held[i],
+                        result.facts[i].runs, result.facts[i].source);
+  if (const validation::FirstSteps& f = result.first_steps; f.rows)
+    text += fmt::format("\nOf {} peaks of first steps, {} come out within 1 % if moments come with the first update, {} if a "
+                        "checkpoint brought them, {} in one of the two ways.\n", f.rows, f.fresh, f.resumed, f.either);
+  return text;
+}
+
 std::string without_text(const ValidationResult& result) {
   std::string text = "\n## Rows without a prediction\n\n| status | reason | run |\n|---|---|---|\n";
   bool any = false;
@@ -110,6 +121,7 @@ std::string validation_markdown(const ValidationResult& result) {
                                  s.ok, s.unsupported, s.invalid + s.errors);
   text += error_header("quantity");
   for (const QuantitySummary& q : s.quantities) text += error_row(q.quantity, q);
+  text += facts_text(result);
   for (const QuantitySummary& q : s.quantities)
     if (!repeats_step_time(q.quantity))
       text += fmt::format("\n## {}\n", q.quantity) + groups_text(result, q.quantity) + worst_text(result, q.quantity);

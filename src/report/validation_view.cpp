@@ -161,6 +161,25 @@ Section assumed_section(const ValidationResult& result) {
   return {"assumed", "What runs leave unsaid, one value changed at a time", std::move(table), {}};
 }
 
+/// Statements that no row makes but that take part in predictions: none of them goes unseen.
+Section facts_section(const ValidationResult& result) {
+  Table table{.columns = {{"runs", "runs"}, {"rows", "rows", ColumnKind::count}, {"fact", "taken as"}, {"source", "because"}}};
+  for (std::size_t i = 0; i < result.facts.size(); ++i)
+    table.rows.push_back({{text_cell(result.facts[i].runs), count_cell(result.facts_held[i]),
+                           text_cell("resumed from a checkpoint"), text_cell(result.facts[i].source)}});
+  return {"facts", "Stated beside the rows (--facts)", std::move(table), {}};
+}
+
+Section first_steps_section(const validation::FirstSteps& f) {
+  Facts facts{{{"first_step_rows", "rows with the peak of the first step", ColumnKind::count}, count_cell(f.rows), ""},
+              {{"resumed_stated", "stated as resumed", ColumnKind::count}, count_cell(f.stated),
+               "whether a run resumed is no field of a row: --facts states it"},
+              {{"fresh", "within 1 % if moments come with the first update", ColumnKind::count}, count_cell(f.fresh), ""},
+              {{"resumed", "within 1 % if a checkpoint brought them", ColumnKind::count}, count_cell(f.resumed), ""},
+              {{"either", "within 1 % in one of the two ways", ColumnKind::count}, count_cell(f.either), ""}};
+  return {"first_steps", "How first steps can be read", std::move(facts), {}};
+}
+
 }  // namespace
 
 Document validation_document(const ValidationResult& result) {
@@ -175,6 +194,8 @@ Document validation_document(const ValidationResult& result) {
     document.sections.push_back(effects_section(result.effects->summary));
     document.sections.push_back(effect_rows_section(*result.effects));
   }
+  if (!result.facts.empty()) document.sections.push_back(facts_section(result));
+  if (result.first_steps.rows) document.sections.push_back(first_steps_section(result.first_steps));
   if (result.summary.ok < result.summary.rows) document.sections.push_back(reasons_section(result.rows));
   if (!result.assumed.empty()) document.sections.push_back(assumed_section(result));
   document.sections.push_back(worst_section(result.summary, result.rows));

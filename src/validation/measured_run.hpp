@@ -23,7 +23,9 @@ struct MeasuredRun {
   std::map<std::string, std::vector<double>> by_rank;
   bool each_rank = false;   ///< measured.rank: each; else the last pipeline stage only
   std::optional<bool> oom;  ///< true: out of memory; false: ran; none: not known
-  bool resumed = false;     ///< started from a checkpoint, so that moments were there in its first step
+  /// Started from a checkpoint, so that moments were there in its first step. No field of a row: a stated fact
+  /// (validation/facts.hpp).
+  bool resumed = false;
   std::string peak_kind;    ///< what `peak_gib` is, in the source's words
 
   std::string invalid;                   ///< why the row could not be read; empty: it was read

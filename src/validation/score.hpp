@@ -37,10 +37,6 @@ struct Row {
 /// Never throws: a row that the model does not cover says so.
 Row score(const MeasuredRun& run);
 
-/// Peak allocated bytes of a stage over all moments, and what of it is routing imbalance.
-struct AllocatedPeak { Bytes allocated, imbalance; };
-AllocatedPeak allocated_peak(const Estimate& estimate, int stage);
-
 }  // namespace shardfit::validation
 
 template <>

@@ -195,11 +195,18 @@ TEST_CASE("a note describes a run and computes nothing") {
   CHECK_FALSE(layout.overlap.expert_alltoall);
 }
 
-TEST_CASE("the second run of a functional test started from a checkpoint; older code deals out whole tensors") {
-  const auto runs = io::load_measured(kFolder + "memory.json");
+TEST_CASE("an id computes nothing: that a run resumed is a fact stated beside the rows") {
+  auto runs = io::load_measured(kFolder + "memory.json");
   const std::string muon = "megatron-lm/moe/gpt3_moe_mcore_te_ep8_resume_torch_dist_dist_muon";
+  CHECK_FALSE(find(runs, muon + "/dev_dgx_h100_2nd").resumed);
+  CHECK(validation::state_facts(io::load_facts(kFolder + "facts.json"), runs) == std::vector<int>{38});
   CHECK(find(runs, muon + "/dev_dgx_h100_2nd").resumed);
   CHECK_FALSE(find(runs, muon + "/dev_dgx_h100").resumed);
+}
+
+TEST_CASE("older code deals out whole tensors") {
+  const auto runs = io::load_measured(kFolder + "memory.json");
+  const std::string muon = "megatron-lm/moe/gpt3_moe_mcore_te_ep8_resume_torch_dist_dist_muon";
   CHECK(find(runs, muon + "/dev_dgx_h100").scenario.job.stack.layerwise_whole_tensors);
   CHECK_FALSE(find(runs, muon + "_param_layout/dev_dgx_h100").scenario.job.stack.layerwise_whole_tensors);
 }
@@ -220,6 +227,40 @@ TEST_CASE("layers that do not divide get the split that recipes use") {
   CHECK(runs[3].scenario.base.split.text == "Et*4|(t*4|)*14tL");
   CHECK(runs[3].scenario.job.stack.date == "2025-12-09");
   CHECK(runs[4].scenario.base.split.kind == SplitKind::uniform);
+}
+
+TEST_CASE("a file of another kind is refused once, with the flag that takes it") {
+  const auto refusal = [](auto load, const char* name) {
+    return io_test::message_of([&] { load(kFolder + name); }).substr(kFolder.size());
+  };
+  CHECK(refusal(io::load_measured, "effects.json") ==
+        "effects.json: got a file of effects, expected a list of runs; pass it with --effects beside its runs");
+  CHECK(refusal(io::load_measured, "facts.json") ==
+        "facts.json: got a file of stated facts, expected a list of runs; pass it with --facts beside the runs");
+  CHECK(refusal(io::load_effects, "memory.json") ==
+        "memory.json: got a file of measured runs, expected a list of effects; pass it as the file to validate");
+  CHECK(refusal(io::load_facts, "effects.json") ==
+        "effects.json: got a file of effects, expected a list of facts; pass it with --effects beside its runs");
+}
+
+TEST_CASE("a fact states something and says how it is known") {
+  const auto refusal = [](const char* text) {
+    const std::string path = "measured_test_facts.json";
+    std::ofstream(path) << text;
+    std::string pointer;
+    try {
+      io::load_facts(path);
+    } catch (const InputError& error) {
+      pointer = error.pointer();
+    }
+    std::remove(path.c_str());
+    return pointer;
+  };
+  CHECK(refusal(R"([{"runs": "a", "resumed": true, "source": "s"}])") == "");
+  CHECK(refusal(R"([{"runs": "a", "resumed": false, "source": "s"}])") == "/0/resumed");
+  CHECK(refusal(R"([{"runs": "a", "resumed": true, "source": ""}])") == "/0/source");
+  CHECK(refusal(R"([{"runs": "a", "source": "s"}])") == "/0/resumed");
+  CHECK(refusal(R"([{"runs": "a", "resumed": true, "source": "s", "resume": true}])") == "/0/resume");
 }
 
 TEST_CASE("effects read, each with both of its runs carried") {
