@@ -5,6 +5,8 @@
 
 #include <functional>
 
+#include "shardfit/spec/model_dims.hpp"
+
 namespace shardfit::validation {
 namespace {
 
@@ -80,6 +82,33 @@ void vary_images(const MeasuredRun& run, Variations& variations) {
                    [&](Scenario& s) { s.job.training.vision->spread = 0.1; });
 }
 
+/// Rows whose text the run leaves open, taken as full: an eighth and a quarter of the length in text, as spread out as the
+/// images. Where the step pads rows, neither changes anything.
+void vary_text(const MeasuredRun& run, Variations& variations) {
+  const std::optional<VisionWorkload>& vision = run.scenario.job.training.vision;
+  if (!vision || vision->text_tokens > 0) return;
+  for (const int part : {8, 4}) {
+    const int tokens = run.scenario.job.training.sequence_length / part;
+    variations.add("text_tokens", "full rows", std::to_string(tokens), [&](Scenario& s) {
+      VisionWorkload& varied = *s.job.training.vision;
+      varied.text_tokens = tokens;
+      varied.text_spread = varied.spread.value_or(0);
+    });
+  }
+}
+
+/// Graphs of which a run says nothing, taken as none: the widest scopes that every dispatcher allows.
+void vary_graphs(const MeasuredRun& run, Variations& variations) {
+  const Scenario& s = run.scenario;
+  const CudaGraph widest{CudaGraphImpl::transformer_engine,
+                         {GraphScope::attn, GraphScope::moe_router, GraphScope::moe_preprocess}};
+  const bool told = run.fields.contains("layout.cuda_graph.impl") || s.base.cuda_graph.impl != CudaGraphImpl::none;
+  if (told || s.job.stack.framework != Framework::megatron || !has_moe(s.job.model.text) ||
+      s.base.recompute.granularity == RecomputeGranularity::full)
+    return;
+  variations.add("cuda_graph", "none", "attn+moe_router+moe_preprocess", [&](Scenario& to) { to.base.cuda_graph = widest; });
+}
+
 }  // namespace
 
 std::vector<AssumedEffect> vary_assumed(const MeasuredRun& run, const Row& row) {
@@ -100,6 +129,8 @@ std::vector<AssumedEffect> vary_assumed(const MeasuredRun& run, const Row& row) 
   if (assumed("recompute.granularity") || assumed("recompute")) vary_recompute(s.base.recompute, variations);
   if (assumed("grad_buffer_dtype")) vary_gradients(s.job.training.optimizer.grad_buffer_dtype, variations);
   vary_images(run, variations);
+  vary_text(run, variations);
+  vary_graphs(run, variations);
   return found;
 }
 

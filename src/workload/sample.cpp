@@ -99,8 +99,10 @@ int executed_sequence(const Job& job, const Layout& layout, const SampleLoad& sa
   // The switch is Qwen3-VL's step's; models whose tower is a published module have a step that does not pad for ep.
   const bool other_step = job.stack.entry_point == EntryPoint::megatron_bridge && !built_of_megatron_layers(job.model);
   const bool pads_when_ep = job.stack.vision_pads_when_ep && !other_step;
-  const bool padded = job.training.packing != Packing::none || layout.pp > 1 ||
-                      (layout.ep > 1 && (pads_when_ep || layout.dispatcher == Dispatcher::hybridep));
+  // HybridEP wants as many tokens of every rank of an expert group; ranks of one replica have the same rows anyway.
+  const bool exchanges_rows = layout.ep * layout.etp > layout.tp * layout.cp;
+  const bool padded = job.training.packing != Packing::none || layout.pp > 1 || (layout.ep > 1 && pads_when_ep) ||
+                      (exchanges_rows && layout.dispatcher == Dispatcher::hybridep);
   if (padded || sample.tokens <= 0) return full;
   const double rows = double(layout.micro_batch_size) * std::max(1, ranks);
   const double longest = sample.tokens * expected_slowest(int(std::min(rows, 1e9)), sample.tokens_spread);

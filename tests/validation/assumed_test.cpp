@@ -23,12 +23,13 @@ MeasuredRun measured(const std::map<std::string, std::string>& fields) {
 }  // namespace
 
 TEST_CASE("a run that states everything varies in nothing") {
-  const MeasuredRun run = measured({{"layout.micro_batch_size", "2"}});
+  const MeasuredRun run = measured({{"layout.cuda_graph.impl", "none"}});
   CHECK(vary_assumed(run, score(run)).empty());
 }
 
 TEST_CASE("each assumed field moves one step, and a rule that it breaks is named") {
-  const MeasuredRun run = measured({{"assumed.micro_batch_size", "2"}, {"assumed.recompute.granularity", "none"}, {"assumed.etp", "1"}});
+  const MeasuredRun run = measured({{"assumed.micro_batch_size", "2"}, {"assumed.recompute.granularity", "none"}, {"assumed.etp", "1"},
+                                     {"layout.cuda_graph.impl", "none"}});
   const Row row = score(run);
   REQUIRE(row.scores.size() == 1);
   std::map<std::string, AssumedEffect> found;
@@ -42,4 +43,31 @@ TEST_CASE("each assumed field moves one step, and a rule that it breaks is named
   REQUIRE(found["recompute=full"].scores.size() == 1);
   CHECK(found["recompute=full"].scores[0].predicted > row.scores[0].predicted);
   for (const auto& [name, effect] : found) CHECK(effect.scores.empty() == !effect.reason.empty());
+}
+
+TEST_CASE("graphs that a run does not speak of are put in") {
+  const MeasuredRun run = measured({});
+  const std::vector<AssumedEffect> found = vary_assumed(run, score(run));
+  REQUIRE(found.size() == 1);
+  CHECK(found[0].field == "cuda_graph");
+}
+
+TEST_CASE("rows of unknown text, taken as full, are run shorter where nothing pads them") {
+  MeasuredRun run = measured({{"layout.cuda_graph.impl", "none"}});
+  Job& job = run.scenario.job;
+  job.model.vision = test::vision_job().model.vision;
+  job.training.vision = VisionWorkload{.visual_tokens_per_image = 16, .spread = 0.5};
+  run.fields["training.vision"] = "stated";
+  const Row row = score(run);
+  REQUIRE(row.scores.size() == 1);
+  const std::vector<AssumedEffect> found = vary_assumed(run, row);
+  REQUIRE(found.size() == 2);
+  for (const AssumedEffect& effect : found) {
+    CHECK(effect.field == "text_tokens");
+    REQUIRE(effect.scores.size() == 1);
+    CHECK(effect.scores[0].predicted < row.scores[0].predicted);
+  }
+  run.scenario.base.pp = 2;
+  for (const AssumedEffect& effect : vary_assumed(run, score(run)))
+    CHECK(effect.scores[0].predicted == doctest::Approx(score(run).scores[0].predicted));
 }
