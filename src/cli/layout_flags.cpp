@@ -105,7 +105,7 @@ ChosenLayout choose_layout(const Scenario& scenario, const LayoutChoice& choice,
 Layout with_field(const LayoutFlag& flag, const std::string& word, const Scenario& scenario, Layout layout) {
   const Layout before = layout;
   flag.set(layout, word);
-  if (layout.tp != before.tp) layout.sequence_parallel = scenario.base.sequence_parallel && layout.tp > 1;
+  if (layout.tp != before.tp) layout.sequence_parallel = scenario.sequence_parallel_above_tp_1 && layout.tp > 1;
   if (layout.overlap.expert_alltoall != before.overlap.expert_alltoall)
     layout.overlap.delay_wgrad = scenario.base.overlap.delay_wgrad && layout.overlap.expert_alltoall;
   return layout;

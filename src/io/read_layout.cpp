@@ -121,9 +121,9 @@ PipelineSplit read_flat_split(Object& o) {
   return s;
 }
 
-bool default_sequence_parallel(const LayoutContext& c, bool tp_may_exceed_1) {
+bool default_sequence_parallel(const LayoutContext& c) {
   using Sp = StackDefaults::SequenceParallel;
-  if (!tp_may_exceed_1 || c.stack.defaults.sequence_parallel == Sp::off) return false;
+  if (c.stack.defaults.sequence_parallel == Sp::off) return false;
   return c.stack.defaults.sequence_parallel == Sp::with_tp || kinds_of(c.model).moe;
 }
 
@@ -226,6 +226,12 @@ Sharding read_sharding(const Value& value, Framework framework) {
   return s == Sharding::full && framework != Framework::megatron ? Sharding::full_torch : s;
 }
 
+bool sequence_parallel_above_tp_1(const Value& value, Object* assumed, const LayoutContext& c) {
+  Object o(value);
+  if (assumed != nullptr) o.overlay(*assumed);
+  return o.get("sequence_parallel", default_sequence_parallel(c));
+}
+
 Assumed<Layout> read_layout(const Value& value, Object* assumed, const LayoutContext& c) {
   Object o(value);
   if (assumed != nullptr) o.overlay(*assumed);
@@ -245,11 +251,11 @@ Assumed<Layout> read_layout(const Value& value, Object* assumed, const LayoutCon
     notes.push_back(fmt::format("etp {} is assumed (layout.etp)", etp));
   l.etp = o.get("etp", etp, 1, c.gpus);
   l.micro_batch_size = o.get("micro_batch_size", 1, 1, 1 << 20);
-  const bool sequence_parallel = default_sequence_parallel(c, l.tp > 1 || searched("tp"));
-  if (!o.find("sequence_parallel") && (l.tp > 1 || searched("tp")))
+  const bool tp_may_exceed_1 = l.tp > 1 || searched("tp");
+  l.sequence_parallel = o.get("sequence_parallel", default_sequence_parallel(c)) && tp_may_exceed_1;
+  if (!o.find("sequence_parallel") && tp_may_exceed_1)
     notes.push_back(fmt::format("sequence parallelism is taken as {} (layout.sequence_parallel)",
-                                sequence_parallel ? "on" : "off"));
-  l.sequence_parallel = o.get("sequence_parallel", sequence_parallel) && (l.tp > 1 || searched("tp"));
+                                l.sequence_parallel ? "on" : "off"));
 
   const auto sharding = o.find("sharding");
   if (!sharding && !searched("sharding"))

@@ -20,6 +20,9 @@ struct LayoutContext {
 /// A run's `layout` block; fields left out follow the stack. `assumed` wins over it.
 Assumed<Layout> read_layout(const Value& value, Object* assumed, const LayoutContext& context);
 
+/// Sequence parallelism of the same block where tp is above 1, whatever its own tp.
+bool sequence_parallel_above_tp_1(const Value& value, Object* assumed, const LayoutContext& context);
+
 /// Single choices, shared by the layout and the search block. Text forms are the search block's short ones:
 /// "none", "full", "moe_act+layernorm"; "none", "full_iteration"; "uniform".
 Recompute read_recompute(const Value& value);

@@ -106,9 +106,10 @@ Scenario read_run(const Value& value, const RunRules& rules) {
   const auto layout_value = o.find("layout");
   if (!layout_value && !search) o.at("layout");
   const LayoutContext context{s.job.model, stack, s.job.gpus, searched_fields(search)};
-  const Assumed<Layout> layout =
-      read_layout(layout_value.value_or(Value(no_layout, o.place().down("layout"))), over, context);
+  const Value block = layout_value.value_or(Value(no_layout, o.place().down("layout")));
+  const Assumed<Layout> layout = read_layout(block, over, context);
   s.base = layout.value;
+  s.sequence_parallel_above_tp_1 = sequence_parallel_above_tp_1(block, over, context);
   append(s.assumptions, layout.assumptions);
   if (assumed) assumed->done();
   if (fsdp_drops_fusion(s.job.stack, s.base, stack_value)) {

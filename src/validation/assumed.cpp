@@ -121,7 +121,7 @@ std::vector<AssumedEffect> vary_assumed(const MeasuredRun& run, const Row& row) 
     if (assumed(f.name))
       variations.add_size(f.name, s.base.*f.size, [&](Scenario& to, int size) {
         to.base.*f.size = size;
-        to.base.sequence_parallel = to.base.tp > 1 && (s.base.sequence_parallel || s.base.tp == 1);
+        to.base.sequence_parallel = to.base.tp > 1 && s.sequence_parallel_above_tp_1;
       });
   for (const TrainingField& f : kTraining)
     if (assumed(f.name))

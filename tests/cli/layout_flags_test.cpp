@@ -28,7 +28,7 @@ Scenario open_scenario() {
   scenario.file = "x.json";
   scenario.job.gpus = 8;
   scenario.job.training.global_batch_size = 16;
-  scenario.base.sequence_parallel = true;
+  scenario.base.sequence_parallel = scenario.sequence_parallel_above_tp_1 = true;
   scenario.space.tp = {1, 2, 4};
   scenario.space.recompute = {recompute_of("", "none"), recompute_of("", "full:uniform:1")};
   return scenario;
@@ -101,6 +101,14 @@ TEST_CASE("flags choose; what they leave open is assumed and said") {
   CHECK(chosen.layout.tp == 2);
   CHECK(chosen.layout.sequence_parallel);
   CHECK(chosen.assumed == "not given, so the first of the search: --recompute none");
+}
+
+TEST_CASE("a fixed layout without tp keeps the wish for sequence parallelism until a flag gives it tp") {
+  Scenario scenario = open_scenario();
+  scenario.base.sequence_parallel = false;   // as it is read beside tp 1
+  scenario.space = {};
+  CHECK_FALSE(choose_layout(scenario, given("micro_batch_size", {"2"}), "check", "x.json").layout.sequence_parallel);
+  CHECK(choose_layout(scenario, given("tp", {"2"}), "check", "x.json").layout.sequence_parallel);
 }
 
 TEST_CASE("a fixed layout needs no flags") {

@@ -89,8 +89,16 @@ TEST_CASE("a fixed layout is a space of one") {
   CHECK(s.space.recompute[0].modules ==
         EnumSet<RecomputeModule>{RecomputeModule::moe_act, RecomputeModule::layernorm});
   CHECK(s.base.sequence_parallel);  // Bridge: on where tp > 1
+  CHECK(s.sequence_parallel_above_tp_1);
   CHECK(says(s, "layout.sequence_parallel"));
   CHECK(says(s, "stack megatron-bridge-2026-08 is assumed (stack.profile)"));
+}
+
+TEST_CASE("sequence parallelism waits for a tp above 1") {
+  const Scenario stated = read(text(R"("ep": 4, "sequence_parallel": true)")), off = read(text(R"("ep": 4, "sequence_parallel": false)"));
+  CHECK_FALSE(stated.base.sequence_parallel);
+  CHECK(stated.sequence_parallel_above_tp_1);
+  CHECK_FALSE(off.sequence_parallel_above_tp_1);
 }
 
 TEST_CASE("defaults follow the entry point") {

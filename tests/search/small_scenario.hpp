@@ -24,7 +24,7 @@ inline Scenario small_scenario() {
   fabric.nic_latency_us.value = 5;
   fabric.oversubscription.value = 1;
   scenario.job = job;
-  scenario.base.sequence_parallel = true;
+  scenario.base.sequence_parallel = scenario.sequence_parallel_above_tp_1 = true;
   SearchSpace& s = scenario.space;
   s.tp = {1, 2, 4};
   s.cp = {1, 2};
