@@ -34,7 +34,7 @@ void apply_digit(const Scenario& scenario, LayoutAxis axis, std::uint32_t d, Lay
   switch (axis) {
     case LayoutAxis::tp:
       l.tp = s.tp[d];
-      l.sequence_parallel = scenario.base.sequence_parallel && l.tp > 1;  // Megatron switches it off without TP
+      l.sequence_parallel = scenario.sequence_parallel_above_tp_1 && l.tp > 1;  // Megatron switches it off without TP
       break;
     case LayoutAxis::cp: l.cp = s.cp[d]; break;
     case LayoutAxis::ep: l.ep = s.ep[d]; break;
