@@ -77,8 +77,8 @@ void set_remarks(const Problem& problem, const Layout& layout, Estimate& out) {
       !tower_build(job.model, job.stack).split_over_tp)
     out.warnings.push_back("stack.vision_dp_when_cp has no effect: this tower is a published module, and every "
                            "context-parallel rank runs all of its patches");
-  if (problem.vision && job.model.family == "gemma3" && job.stack.entry_point == EntryPoint::megatron_bridge)
-    out.unmodelled.push_back("attention of Gemma-3 with images: Megatron-Bridge adds a bias of [s, s] to it, twice in memory, and "
+  if (problem.vision && tower_family(job.model).whole_score_bias && job.stack.entry_point == EntryPoint::megatron_bridge)
+    out.unmodelled.push_back("attention of " + job.model.name + " with images: Megatron-Bridge adds a bias of [s, s] to it, twice in memory, and "
                              "computes both halves of the scores");
   if (problem.sample.tokens > job.training.sequence_length)
     out.warnings.push_back("samples of " + std::to_string(std::llround(problem.sample.tokens)) + " tokens are longer than rows of " +

@@ -12,6 +12,7 @@
 #include "io/read_layout.hpp"
 #include "io/read_model.hpp"
 #include "io/read_search.hpp"
+#include "shardfit/spec/tower.hpp"
 
 namespace shardfit::io {
 namespace {
@@ -130,6 +131,12 @@ Scenario read_run(const Value& value, const RunRules& rules) {
         "the precision-aware optimizer is assumed: optimizer offload does not start without it "
         "(training.optimizer.precision_aware)");
   }
+
+  if (runs_vision(s.job.model, s.job.training) && s.job.stack.entry_point == EntryPoint::megatron_bridge &&
+      tower_family(s.job.model).family.empty())
+    s.assumptions.push_back(fmt::format(
+        "how Megatron-Bridge builds the tower of family \"{}\" is not known: taken as the published module, whole on every "
+        "tensor-parallel rank and never recomputed (model.family)", s.job.model.family));
 
   if (s.job.training.global_batch_size == 0) {
     s.job.training.global_batch_size = assumed_batch(s.base, s.job.gpus);

@@ -124,8 +124,9 @@ JobFacts job_facts(const Job& job) {
     }
     if (job.model.vision->deepstack) facts.deepstack = int(job.model.vision->deepstack->vision_layer_indexes.size());
   }
-  // Which families lack virtual stages is a property of the front end's model class, not of their size or speed.
-  facts.no_virtual_stages = job.model.family == "qwen3_vl" || job.model.family == "qwen3_vl_moe";
+  const TowerFamily family = tower_family(job.model);
+  facts.no_virtual_stages = !family.virtual_stages;
+  facts.whole_rows_only = !family.context_parallel;
   facts.expert_domain = job.hardware.fabric.placed_per_domain;
   return facts;
 }

@@ -32,6 +32,7 @@ struct JobFacts {
 
   int vision_heads = 0, vision_ffn = 0, deepstack = 0;   ///< 0 where the run has no tower
   bool no_virtual_stages = false;          ///< the front end builds this family without virtual stages
+  bool whole_rows_only = false;            ///< its class hands the decoder whole rows, not those of a context-parallel rank
 
   int expert_domain = 8;                   ///< ranks of an NVLink domain that a job gets
 };

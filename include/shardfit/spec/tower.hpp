@@ -5,6 +5,7 @@
 
 #include "shardfit/spec/model_dims.hpp"
 #include "shardfit/spec/scenario.hpp"
+#include "shardfit/spec/tower_family.hpp"
 
 namespace shardfit {
 
@@ -18,15 +19,12 @@ struct TowerBuild {
   bool attention_by_span = false;  ///< torch's attention, called for each image, frame or window apart
 };
 
-/// Whether Megatron-Bridge builds a family's tower of its own layers: Qwen3-VL, Qwen3.5 and Qwen3.6. A property of its model
-/// classes; other towers are the published modules.
-inline bool built_of_megatron_layers(const ModelSpec& model) {
-  return model.family.starts_with("qwen3_vl") || model.family.starts_with("qwen3_5") || model.family.starts_with("qwen3_6");
-}
+/// Whether Megatron-Bridge builds a family's tower of its own layers; other towers are the published modules.
+inline bool built_of_megatron_layers(const ModelSpec& model) { return tower_family(model).megatron_layers; }
 
 /// Megatron-Bridge's own towers copy the decoder's tp and recompute; published modules run there without their gradient
-/// checkpointing, with torch's attention, which takes no spans (transformers cuts the sequence up). Megatron-SWIFT runs published modules only, and checkpoints those that train. Tools on torch checkpoint
-/// tower and decoder alike.
+/// checkpointing, with torch's attention, which takes no spans (transformers cuts the sequence up). Megatron-SWIFT runs published modules
+/// only, and checkpoints those that train. Tools on torch checkpoint tower and decoder alike.
 /// Source: Megatron-Bridge 067f987df models/qwen_vl/modelling_qwen3_vl/transformer_config.py, models/{qwen_vl,glm_vl,
 /// kimi_vl,gemma_vl}/modeling_*.py; ms-swift's documentation of vit_gradient_checkpointing.
 inline TowerBuild tower_build(const ModelSpec& model, const StackProfile& stack) {
@@ -36,8 +34,7 @@ inline TowerBuild tower_build(const ModelSpec& model, const StackProfile& stack)
     case EntryPoint::torch_tools: return {Rerun::as_decoder, false, stack.eager_elementwise};
     case EntryPoint::megatron_bridge:
       if (built_of_megatron_layers(model)) return {};
-      // Kimi-K2.5's asks for flash attention; Gemma-3's images are of one size.
-      return {Rerun::never, false, true, model.family == "qwen2_5_vl" || model.family == "glm4v_moe"};
+      return {Rerun::never, false, true, tower_family(model).attention_by_span};
     default: return {};
   }
 }

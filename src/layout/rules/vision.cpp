@@ -5,11 +5,6 @@
 namespace shardfit::layout {
 namespace {
 
-/// Families whose model class hands the decoder whole rows: a property of the front end's classes.
-bool whole_rows_only(const std::string& family) {
-  return family == "gemma3" || family == "qwen2_5_vl" || family == "glm4v_moe";
-}
-
 constexpr Rule kRules[] = {
     {{"tp_divides_vision_heads", "vision", "tp divides the heads of the vision tower", "tp", "vision num_heads",
       RuleSource::megatron_core,
@@ -38,7 +33,7 @@ constexpr Rule kRules[] = {
      RuleScope::megatron_bridge,
      {Axis::cp},
      Reads{On::cp},
-     [](const Case& c) { return whole_rows_only(c.model().family) ? at_most(c.layout.cp, 1) : kPass; }},
+     [](const Case& c) { return c.job.whole_rows_only ? at_most(c.layout.cp, 1) : kPass; }},
     {{"deepstack_first_stage", "vision", "the first stage has a decoder layer for every deepstack feature",
       "layers of the first chunk", "deepstack features", RuleSource::megatron_bridge,
       "Megatron-Bridge models/qwen_vl/modelling_qwen3_vl/model.py"},
