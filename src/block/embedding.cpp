@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Computes: the word (and learned position) embedding of the first stage.
-// Formula: look-up 6 B an element of [N, h]; backward the same and, for the dense gradient of the whole
+// Formula: look-up 4 B an element of [N, h], 8 B where rows of other ranks are masked; backward the same and, for the dense gradient of the whole
 //   matrix, V/tp*h*(2*e + 2*gradient bytes): zeroed, written, then read and added to the gradient buffer.
 //   Under sequence parallelism the output is reduce-scattered, else all-reduced over tp.
 // Source: Megatron-LM core/models/common/embeddings/language_model_embedding.py,
-//   core/tensor_parallel/layers.py (VocabParallelEmbedding); byte counts from the step-time fit.
+//   core/tensor_parallel/layers.py (VocabParallelEmbedding); bytes counted.
 // Valid when: tokens are looked up on every tp rank (vocabulary-parallel).
 // Ignores: token type embeddings; the batch's own ids (counted with the batch).
 // Checked by: tests/block/embedding_test.cpp

@@ -16,7 +16,6 @@
 namespace shardfit::block {
 namespace {
 
-// How host work falls on the three operations (kind: assumed; only the sum was fitted).
 // Calls beside the linears' (kind: counted in Megatron-LM core/transformer/mlp.py, core/fusions/fused_bias_swiglu.py).
 constexpr double kModuleCalls = 1, kActivationForwardCalls = 2, kActivationBackwardCalls = 1;
 

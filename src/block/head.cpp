@@ -6,12 +6,14 @@
 //   operations. The kernel that fuses
 //   projection and loss never holds them whole: forward two fp32 partials a token and 3072 columns,
 //   backward [N, 3072] gradients, an fp32 input gradient, a whole weight gradient, and the projection
-//   again.
+//   again. Moved, B a logit at e = 2, forward and backward: 38 and 14 in Megatron's single operations, 22 and 10 with its
+//   native fused loss, 6 and 4 with Transformer Engine's, 22 and 26 with torch's own.
 // Source: Megatron-LM core/tensor_parallel/cross_entropy.py,
-//   core/fusions/{fused_cross_entropy,linear_cross_entropy}*; bytes per logit fit measured peaks of dense
-//   models within 0.1 % (median); moved bytes from the step-time fit.
+//   core/fusions/{fused_cross_entropy,linear_cross_entropy}*, Transformer Engine common/triton/cross_entropy.py (moved
+//   bytes: counted, kernel by kernel); held bytes per logit fit measured peaks of dense models within 0.1 % (median).
 // Valid when: the vocabulary is padded to a multiple of tp.
-// Ignores: the mask and loss scalars, deferred weight gradient of the projection.
+// Ignores: the mask and loss scalars, deferred weight gradient of the projection; that Transformer Engine 2.18 (July 2026)
+//   writes the gradient in fp32 beside the logits (12 B a logit more moved, 4 B held).
 // Checked by: tests/block/head_test.cpp
 #include <cmath>
 
@@ -29,8 +31,6 @@ constexpr double kNativeBuffers = 2;  ///< fp32 buffers of the native fused loss
 constexpr double kEagerForwardBuffers = 2, kEagerBackwardBuffers = 3;
 constexpr double kChunkColumns =
     3072;  ///< columns a split (Megatron-LM fusions/linear_cross_entropy: 512 * 6)
-constexpr double kFusedLossBytes = 16, kPlainLossBytes = 40;      ///< moved for a logit, both passes (fitted)
-constexpr double kLossForwardShare = 0.6;                         ///< (assumed)
 constexpr double kNormForwardBytes = 8, kNormBackwardBytes = 12;  ///< moved an element (counted)
 constexpr double kPlainReductions = 3, kFusedReductions = 2;      ///< all-reduces of [N] fp32 over tp
 
@@ -102,20 +102,39 @@ void add_chunked_logits(Op& op, const Shapes& s) {
   op.transients.push_back({"logit_gradient_chunk", backward, Moment::backward, {}});
 }
 
+/// Bytes that the loss moves for a logit.
+struct LossBytes { double forward, backward; };
+
+/// Kind: counted. A pass reads or writes the logits once, in fp32 (w) or as the model has them (e).
+LossBytes loss_bytes(const Shapes& s) {
+  const double e = s.e, w = kFp32;
+  const double cast = e < w ? e + w : 0;   // to fp32 or back
+  // log_softmax reads a row three times (maximum, sum, result); backward fills and reads the gradient, reads it with the
+  // result and writes. Source: ATen native/cuda/SoftMax.cu for rows beyond shared memory.
+  if (s.eager_loss) return {cast + 3 * w + w, w + w + 3 * w + cast};
+  switch (s.cross_entropy) {
+    // Two kernels read the logits; the second writes the gradient in their place, which backward scales.
+    case CrossEntropy::te_fused: return {e + e + e, e + e};
+    // Compiled: cast with the maximum; difference and exponential with the sum; quotient. Backward: scatter and product
+    // write the softmax's buffer and the cast gradient.
+    case CrossEntropy::native_fused: return {(cast > 0 ? cast : w) + 2 * w + 2 * w, 2 * w + e};
+    // Cast, maximum, difference, exponential, sum, quotient; product and, by autograd, the cast back.
+    default: return {cast + w + 2 * w + 2 * w + w + 2 * w, 2 * w + cast};
+  }
+}
+
 Op loss_op(const LossUse& use, const Shapes& s) {
   Op op;
   op.name = "cross_entropy";
   op.view = use.view;
   const bool fused = s.cross_entropy != CrossEntropy::unfused;
-  const double moved =
-      logits(s) * (s.cross_entropy == CrossEntropy::te_fused ? kFusedLossBytes : kPlainLossBytes);
   if (s.chunked_cross_entropy) {
     add_chunked_logits(op, s);
   } else {
     add_whole_logits(op, use, s);
-    add_memory(op.forward, "cross_entropy", moved * kLossForwardShare);
-    if (runs_backward(s))
-      add_memory(op.backward, "cross_entropy", moved * (1 - kLossForwardShare), Pass::dgrad);
+    const LossBytes moved = loss_bytes(s);
+    add_memory(op.forward, "cross_entropy", logits(s) * moved.forward);
+    if (runs_backward(s)) add_memory(op.backward, "cross_entropy", logits(s) * moved.backward, Pass::dgrad);
   }
   if (s.tp > 1) {
     Traffic reduction;

@@ -38,6 +38,9 @@ inline constexpr double kLinearForwardCalls = 1, kFunctionCalls = 1, kHookCalls 
 /// sets its usage (pytorch/quantized_tensor.py:prepare_for_saving, pytorch/module/{linear,grouped_linear}.py).
 inline constexpr double kQuantizedForwardCalls = 4, kQuantizedBackwardCalls = 6;
 
+/// A device value read by the host: a copy started, and waited for (two calls of the driver, as long as a launch each).
+inline constexpr double kReadLaunches = 2;
+
 /// A LoRA pair: module, two linears, dropout, scale and sum forward; the same functions and two hooks backward; scale, sum
 /// and dropout launch (Megatron-Bridge peft/{lora_layers,utils}.py).
 inline constexpr double kAdapterForwardCalls = 6, kAdapterBackwardCalls = 7, kAdapterLaunches = 3;

@@ -20,7 +20,6 @@ namespace {
 
 constexpr double kJoinForwardBytes = 16,
                  kJoinBackwardBytes = 24;  ///< norms and concatenation, B an element (counted)
-// Host work of norms, concatenation and projection (kind: assumed, a linear and three small kernels more).
 // Calls and launches beside the lists' (kind: counted in multi_token_prediction.py): labels and tokens rolled, two norms,
 // the concatenation.
 constexpr double kJoinForwardCalls = 5, kJoinForwardLaunches = 5, kJoinBackwardCalls = 5, kJoinBackwardLaunches = 7;

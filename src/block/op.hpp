@@ -114,12 +114,20 @@ struct Traffic {
   int top_k = 0, num_experts = 0, groups_chosen = 0, num_groups = 1;
 };
 
+/// CPU work of loops that read device values all the time, so that the device idles: exposed, never hidden or graphed.
+struct SerialHost {
+  double calls = 0, launches = 0;          ///< the latter of kernels, of small operations on the CPU, and two a value read
+  double list_us = 0;                      ///< us of handling numbers in Python lists, on a host of speed 1
+};
+
 /// CPU work of an operation in eager mode beside the launches of its kernels and collectives: calls (of a module's forward,
 /// of an autograd function in either direction, of a parameter's gradient hook) and further small launches.
 struct HostWork {
   double calls = 0, kernels = 0;
   double syncs = 0;                        ///< times the host waits for a device value
-  double serial_ms = 0;                    ///< ms of host loops while the device idles: exposed, never hidden or graphed
+  double idle_launches = 0;                ///< of the launches those between a read of a device value, for which the device
+                                           ///< has run dry, and its next work
+  SerialHost serial;
 };
 
 struct Work {

@@ -4,16 +4,19 @@
 // Formula: a layer keeps, for P patches of width h: two norms' inputs and outputs 8*P*h, q, k, v and the
 //   context 8*P*h/tp, fc1 output and activation (g + 1)*2*P*f/tp, log-sum-exp 4*P*heads/tp, statistics;
 //   attention 4*h/tp*sum(P_span^2) FLOP, no mask, 2.5 times that backward; two all-reduces of [P, h] a
-//   layer and pass. Element-wise work is not fused: biases, rotary in fp32, GELU. A published module is not split
+//   layer and pass. Element-wise work is not fused: biases, GELU, rotary (vision_rotary.cpp). A published module is not split
 //   and keeps RMSNorm's input in fp32 (4 B more) and a gate's activation (2*P*f more); one whose attention takes no
 //   spans calls it for each image, frame or window, after reading their lengths from the device in every layer.
-// Source: Megatron-Bridge models/qwen_vl/modelling_qwen3_vl (2026-03), transformer_block.py for the mergers;
-//   transformers qwen2_5_vl and glm4v; rotary bytes: estimate that fits the published Qwen3-VL-235B steps.
+// Source: Megatron-Bridge 067f987df models/qwen_vl/modelling_qwen3_vl (vision_model.py, attention.py,
+//   transformer_config.py; transformer_block.py for the mergers), Transformer Engine v2.12 pytorch/attention; transformers
+//   qwen2_5_vl and glm4v. Calls and launches were counted, not traced.
 // Valid when: tp divides the heads of a tower that is split.
-// Ignores: graphs of the tower; a window that an image's edge cuts.
+// Ignores: graphs of the tower; a window that an image's edge cuts; the operations of an RMSNorm that is written
+//   out, but for one pass.
 // Checked by: tests/block/vision_test.cpp, tests/laws/param_counts_test.cpp
 #include <cstddef>
 
+#include "block/launches.hpp"
 #include "block/vision_parts.hpp"
 
 namespace shardfit::block {
@@ -22,18 +25,29 @@ namespace {
 constexpr double kBackwardAttention = 2.5;  ///< FLOP backward over forward: scores are made again
 constexpr double kLogSumExp = 4;            ///< B a query and head
 constexpr double kQkv = 3;
-// Bytes of one element of q or k that the fp32 rotary moves (counted: cast, rotate half, two products, sum,
-// cast back, partly fused; sum of a layer 150 kB a patch at width 1152, estimated from step times).
-constexpr double kRotaryForward = 32, kRotaryBackward = 48;
 constexpr double kResidualForward = 3, kResidualBackward = 3;  ///< tensors moved by a residual add
+constexpr double kSplitBytes = 4;           ///< an element of q, k or v that is copied or joined (counted: read, write)
 
-// Calls and launches of a tower layer beside the lists' (kind: counted in Transformers' and Megatron-Bridge's towers, whose
-// rotary, norms and residuals are single torch operations).
-constexpr double kLayerForwardCalls = 6, kLayerForwardLaunches = 14;     ///< block, two norms, attention, MLP, activation
-constexpr double kLayerBackwardCalls = 8, kLayerBackwardLaunches = 26;   ///< hooks of biases and norms
+/// Calls and launches of a tower layer beside the lists' (kind: counted).
+struct LayerHost { double forward_calls, forward_launches, backward_calls, backward_launches; };
 
-// A call of torch's attention for one span: slices, the kernel, its share of joining the results (assumed).
-constexpr double kSpanForwardKernels = 3, kSpanBackwardKernels = 5;
+// Megatron's. Forward calls: layer, attention, split of q, k and v, core attention's four, two residual adds, MLP; launches:
+// random state. Backward calls: attention's and the split's function, hooks of 4 biases and of both norms' weight and bias;
+// launches: a reduction of either norm, the 8 small gradients added to their buffers.
+constexpr LayerHost kMegatronLayer{10, 1, 10, 10};
+// Transformers'. Forward calls: block, two norms, attention, MLP, activation; launches: values in one piece. Backward calls:
+// hooks of biases and norms; launches: both norms' reductions, all gradients added to their buffers (4 weights, 4 biases, norms).
+constexpr LayerHost kPublishedLayer{6, 1, 8, 12};
+
+/// Megatron-Bridge leaves the longest span on the device (build_packed_seq_params): Transformer Engine compares it for queries and
+/// keys with the layer before (a launch and a read each), and the kernels' arguments read it twice, forward and backward.
+constexpr double kSpanReadsForward = 4, kSpanCompares = 2, kSpanReadsBackward = 2;
+/// Transformers' attention without spans reads their lengths for q, k and v apart. From the first read on the device is idle.
+constexpr double kLengthReads = 3;
+
+// Launches of torch's attention for one span (kind: counted in transformers integrations/sdpa_attention.py): kernel, result in
+// one piece; backward that of the kernels.
+constexpr double kSpanForwardKernels = 2, kSpanBackwardKernels = kAttentionBackwardLaunches;
 
 constexpr ParamGroup kGroup = ParamGroup::vision_tower;
 constexpr View kView = View::vision_encoder;
@@ -44,7 +58,7 @@ void add_residual(Op& op, const Shapes& s) {
   if (runs_backward(s)) add_memory(op.backward, "residual", kResidualBackward * tensor, Pass::dgrad);
 }
 
-Op qkv_op(const VisionSpec& v, const Shapes& s) {
+Op qkv_op(const VisionSpec& v, const Shapes& s, const TowerBuild& build) {
   Op op = vision_op("vision_qkv", kView);
   add_vision_norm(op, kGroup, v.hidden_size, true, s, {LoraTarget::linear_qkv});
   VisionLinear qkv;
@@ -52,11 +66,14 @@ Op qkv_op(const VisionSpec& v, const Shapes& s) {
   qkv.out = std::int64_t(kQkv) * v.hidden_size;
   qkv.in = v.hidden_size;
   qkv.bias = v.qkv_bias;
+  qkv.bias_pass = bias_pass(build, false);
   qkv.adapter = LoraTarget::linear_qkv;
   add_vision_linear(op, qkv, s);
-  const double rotated = 2 * double(s.tokens) * v.hidden_size / s.tp;
-  add_memory(op.forward, "rotary", kRotaryForward * rotated);
-  if (runs_backward(s)) add_memory(op.backward, "rotary", kRotaryBackward * rotated, Pass::dgrad);
+  const double width = double(s.tokens) * v.hidden_size / s.tp;
+  add_rotation(op, v, s, build);
+  // Fused attention wants the values in one piece; the gradients of all three are joined for the projection.
+  add_memory(op.forward, "vision_values", kSplitBytes * width);
+  if (runs_backward(s)) add_memory(op.backward, "vision_qkv_gradient", kSplitBytes * kQkv * width, Pass::dgrad);
   add_input_gradient_reduction(op, v.hidden_size, s);
   return op;
 }
@@ -74,6 +91,7 @@ void add_attention(Op& op, const VisionSpec& v, double squares, int layers, cons
   if (!runs_backward(s)) return;
   kernel.pass = Pass::dgrad;
   kernel.flops *= kBackwardAttention;
+  kernel.launches = kAttentionBackwardLaunches;
   op.backward.kernels.insert(op.backward.kernels.end(), std::size_t(layers), kernel);
 }
 
@@ -90,11 +108,16 @@ Op attention_op(const VisionSpec& v, const Shapes& s, const TowerBuild& build) {
   return op;
 }
 
-/// Calls of an attention that takes no spans: one for each, in `layers` layers, and lengths read from the device.
+/// Values of the device that `layers` layers read before they go on. After the first the device waits for what follows.
+void add_reads(Work& work, double reads, double launches, int layers) {
+  work.host.kernels += layers * (reads * kReadLaunches + launches);
+  work.host.idle_launches += layers * ((reads - 1) * kReadLaunches + launches + 1);
+}
+
+/// Launches of an attention that is called for each span, in `layers` layers, beside the kernels'.
 void add_span_calls(Op& op, double spans, int layers, const Shapes& s) {
-  op.forward.host.kernels += kSpanForwardKernels * spans * layers;
-  op.forward.host.syncs += layers;
-  if (runs_backward(s)) op.backward.host.kernels += kSpanBackwardKernels * spans * layers;
+  op.forward.host.kernels += (kSpanForwardKernels * spans - 1) * layers;
+  if (runs_backward(s)) op.backward.host.kernels += kSpanBackwardKernels * (spans - 1) * layers;
 }
 
 void add_all_attention(Op& op, const VisionSpec& v, const VisionLoad& load, const Shapes& s, const TowerBuild& build) {
@@ -102,18 +125,24 @@ void add_all_attention(Op& op, const VisionSpec& v, const VisionLoad& load, cons
   const int full = v.attention_window ? int(v.full_attention_layers.size()) : v.depth;
   add_attention(op, v, load.patches_squared, full, s);
   if (full < v.depth) add_attention(op, v, load.patches * side * side, v.depth - full, s);
+  if (build.split_over_tp) {
+    add_reads(op.forward, kSpanReadsForward, kSpanCompares, v.depth);
+    if (runs_backward(s)) add_reads(op.backward, kSpanReadsBackward, 0, v.depth);
+  }
   if (!build.attention_by_span) return;
+  add_reads(op.forward, kLengthReads, 0, v.depth);
   add_span_calls(op, load.spans, full, s);
   if (full < v.depth) add_span_calls(op, load.patches / (side * side), v.depth - full, s);
 }
 
-Op projection_op(const VisionSpec& v, const Shapes& s) {
+Op projection_op(const VisionSpec& v, const Shapes& s, const TowerBuild& build) {
   Op op = vision_op("vision_projection", kView);
   VisionLinear proj;
   proj.name = "vision_projection";
   proj.out = proj.in = v.hidden_size;
   proj.row_parallel = true;
   proj.bias = v.proj_bias;
+  proj.bias_pass = bias_pass(build, true);
   proj.adapter = LoraTarget::linear_proj;
   add_vision_linear(op, proj, s);
   keep(op, s, "context", tensor_bytes(double(s.tokens), double(v.hidden_size) / s.tp, s.e));
@@ -122,7 +151,7 @@ Op projection_op(const VisionSpec& v, const Shapes& s) {
   return op;
 }
 
-Op fc1_op(const VisionSpec& v, const Shapes& s) {
+Op fc1_op(const VisionSpec& v, const Shapes& s, const TowerBuild& build) {
   Op op = vision_op("vision_fc1", kView);
   add_vision_norm(op, kGroup, v.hidden_size, true, s, {LoraTarget::linear_fc1});
   const int inputs = v.mlp_gated ? 2 : 1;
@@ -131,6 +160,7 @@ Op fc1_op(const VisionSpec& v, const Shapes& s) {
   fc1.out = std::int64_t(inputs) * v.intermediate_size;
   fc1.in = v.hidden_size;
   fc1.bias = v.mlp_bias;
+  fc1.bias_pass = bias_pass(build, true);
   fc1.adapter = LoraTarget::linear_fc1;
   add_vision_linear(op, fc1, s);
   const double elements = double(s.tokens) * v.intermediate_size / s.tp;
@@ -148,7 +178,7 @@ Op fc1_op(const VisionSpec& v, const Shapes& s) {
   return op;
 }
 
-Op fc2_op(const VisionSpec& v, const Shapes& s) {
+Op fc2_op(const VisionSpec& v, const Shapes& s, const TowerBuild& build) {
   Op op = vision_op("vision_fc2", kView);
   VisionLinear fc2;
   fc2.name = "vision_fc2";
@@ -156,14 +186,16 @@ Op fc2_op(const VisionSpec& v, const Shapes& s) {
   fc2.in = v.intermediate_size;
   fc2.row_parallel = true;
   fc2.bias = v.mlp_bias;
+  fc2.bias_pass = bias_pass(build, true);
   fc2.adapter = LoraTarget::linear_fc2;
   add_vision_linear(op, fc2, s);
   keep_linear_input(op, s, "activation_out", double(s.tokens), double(v.intermediate_size) / s.tp, {}, {},
                     {LoraTarget::linear_fc2});
   add_output_reduction(op, v.hidden_size, s);
   add_residual(op, s);
-  add_host(op.forward, kLayerForwardCalls, kLayerForwardLaunches);
-  if (runs_backward(s)) add_host(op.backward, kLayerBackwardCalls, kLayerBackwardLaunches);
+  const LayerHost& host = build.split_over_tp ? kMegatronLayer : kPublishedLayer;
+  add_host(op.forward, host.forward_calls, host.forward_launches);
+  if (runs_backward(s)) add_host(op.backward, host.backward_calls, host.backward_launches);
   return op;
 }
 
@@ -193,10 +225,10 @@ OpList vision_layers(const VisionSpec& v, const Shapes& shapes, const Shapes& pr
                      const TowerBuild& build) {
   const Shapes s = vision_shapes(shapes, load.patches, v.hidden_size, v.norm, build);
   OpList ops;
-  ops.push_back(repeat(qkv_op(v, s), v.depth));
+  ops.push_back(repeat(qkv_op(v, s, build), v.depth));
   ops.push_back(repeat(attention_op(v, s, build), v.depth));
   if (load.patches > 0) add_all_attention(ops.back(), v, load, s, build);
-  for (const Op& op : {projection_op(v, s), fc1_op(v, s), fc2_op(v, s)}) ops.push_back(repeat(op, v.depth));
+  for (const Op& op : {projection_op(v, s, build), fc1_op(v, s, build), fc2_op(v, s, build)}) ops.push_back(repeat(op, v.depth));
   if (v.deepstack) {
     const bool holds_input = !runs_backward(s);  // else the next layer keeps the same tensor
     for (std::size_t i = 0; i < v.deepstack->vision_layer_indexes.size(); ++i)

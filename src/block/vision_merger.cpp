@@ -44,6 +44,7 @@ void add_two_linears(Op& op, const Merger& m, std::int64_t in, bool gated, bool 
   l.out = std::int64_t(gated ? 2 : 1) * m.spec->intermediate_size;
   l.in = in;
   l.bias = m.spec->bias;
+  l.bias_pass = bias_pass(*m.build, false);
   l.input_grad = input_grad;
   l.adapter = LoraTarget::linear_fc1;
   add_vision_linear(op, l, s);
@@ -93,6 +94,7 @@ void add_conv_merger(Op& op, const Merger& m) {
   l.in = joined_width(m);
   l.split = Split::replicated;
   l.bias = true;
+  l.bias_pass = BiasPass::both;
   l.input_grad = s.needs_input_grad;
   const std::size_t conv = op.weights.size();
   add_vision_linear(op, l, s);
@@ -122,6 +124,7 @@ void add_pooled_merger(Op& op, const Merger& m) {
   l.in = m.vision->hidden_size;
   l.split = Split::replicated;
   l.bias = m.spec->bias;
+  l.bias_pass = bias_pass(*m.build, false);
   add_vision_linear(op, l, s);
 }
 

@@ -15,16 +15,26 @@ Shapes vision_shapes(const Shapes& shapes, double rows, std::int64_t hidden, Nor
 /// An operation that belongs to `view`.
 Op vision_op(const char* name, View view);
 
+/// Passes of its own that a bias makes beside the GEMMs: none, as GEMMs of Transformer Engine add it and sum its gradient;
+/// its gradient's sum, in torch's linears; and the addition too, where Megatron adds it later or a convolution apart.
+enum class BiasPass { none, gradient, both };
+
+/// `added_later`: Megatron's linear returns the bias (skip_bias_add).
+inline BiasPass bias_pass(const TowerBuild& build, bool added_later) {
+  return !build.split_over_tp ? BiasPass::gradient : added_later ? BiasPass::both : BiasPass::none;
+}
+
 struct VisionLinear {
   const char* name = "";
   ParamGroup group = ParamGroup::vision_tower;
   std::int64_t out = 0, in = 0;  ///< undivided
   Split split = Split::tensor;
   bool row_parallel = false, bias = false, input_grad = true;
+  BiasPass bias_pass = BiasPass::none;
   std::optional<LoraTarget> adapter = {};
 };
 
-/// Adds a bf16 linear with the pass over its bias. Its weight is never quantised but has a placeholder
+/// Adds a bf16 linear with the passes over its bias. Its weight is never quantised but has a placeholder
 /// gradient.
 void add_vision_linear(Op& op, const VisionLinear& linear, const Shapes& shapes);
 
@@ -37,6 +47,9 @@ void add_vision_norm(Op& op, ParamGroup group, std::int64_t width, bool input_he
 /// backward.
 void add_output_reduction(Op& op, double columns, const Shapes& shapes);
 void add_input_gradient_reduction(Op& op, double columns, const Shapes& shapes);
+
+/// Rotates queries and keys by their places: passes over both, and their launches.
+void add_rotation(Op& op, const VisionSpec& vision, const Shapes& shapes, const TowerBuild& build);
 
 /// A micro-batch without images calls no tower: its weights stay, nothing runs.
 void clear_work(OpList& ops);

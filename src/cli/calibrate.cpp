@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <memory>
 #include <optional>
 #include <ostream>
@@ -42,18 +43,39 @@ std::vector<validation::MeasuredRun> selected_runs(const Flags& flags) {
 
 std::string percent(double share) { return fmt::format("{:.1f} %", 100 * share); }
 
+/// The models that the fit is farthest off on the mean, in words.
+std::string worst_models(const calibrate::SharedFit& fit) {
+  constexpr std::size_t kNamed = 4;
+  std::vector<const calibrate::ErrorGroup*> models;
+  for (const calibrate::ErrorGroup& g : fit.groups)
+    if (g.by == "model") models.push_back(&g);
+  std::sort(models.begin(), models.end(), [](const auto* a, const auto* b) { return std::abs(a->after.bias) > std::abs(b->after.bias); });
+  std::string text;
+  for (std::size_t i = 0; i < std::min(kNamed, models.size()); ++i)
+    text += fmt::format("{}{} {:+.1f} %", i ? ", " : "", models[i]->name, 100 * models[i]->after.bias);
+  return text;
+}
+
+std::string error_pair(const calibrate::ErrorStats& s) { return fmt::format("{:.1f} / {:.1f} %", 100 * s.median, 100 * s.p90); }
+
 /// The coefficients as a file of data, with what the fit says of itself.
 TimeCoefficients fitted_coefficients(const calibrate::SharedFit& fit, const TimeCoefficients& before) {
   TimeCoefficients c = before;
   c.source = "Least squares on log(predicted/measured) of " + std::to_string(fit.after.rows) +
-             " measured step times (shardfit calibrate --shared), Cauchy loss of scale 0.12, runs of one model, system and "
-             "precision weighted by count^-1/4, pulled to values expected from kernel measurements. low and high: smallest "
-             "and largest value with one model left out, widened by the standard error.";
-  c.fit_quality = "on those rows: median error " + percent(fit.after.median) + ", p90 " + percent(fit.after.p90) + ", bias " +
-                  percent(fit.after.bias) + "; before the fit " + percent(fit.before.median) + ", " + percent(fit.before.p90) +
-                  ". A held-out quarter: " + percent(fit.held_out.median) + ", " + percent(fit.held_out.p90) + ".";
-  for (const calibrate::LeftOut& l : fit.pooled)
-    c.fit_quality += " One " + l.by + " left out: " + percent(l.unseen.median) + ", " + percent(l.unseen.p90) + ".";
+             " measured step times, Cauchy loss of scale 0.12, runs of one model, system and precision weighted by count^-1/4, "
+             "pulled to values expected from kernel measurements (src/calibrate/expectations.cpp). Re-made by `shardfit calibrate "
+             "RUNS.json --where tuned --shared --save FILE`. One set for all models, layouts and releases; sustained tensor rates "
+             "are in each GPU's file. low and high: smallest and largest value with one model left out, widened by the standard "
+             "error.";
+  c.fit_quality = "on those rows: median error " + percent(fit.after.median) + ", p90 " + percent(fit.after.p90) + ", max " +
+                  percent(fit.after.max) + ", bias " + percent(fit.after.bias) + ".";
+  if (fit.held_out.rows > 0)
+    c.fit_quality += " Fitted to three quarters of them: " + error_pair(fit.held_in) + " there, " + error_pair(fit.held_out) +
+                     " on the held-out quarter.";
+  for (std::size_t i = 0; i < fit.pooled.size(); ++i)
+    c.fit_quality += (i ? ", one " : " Predicted unseen, pooled: one ") + fit.pooled[i].by + " left out " + error_pair(fit.pooled[i].unseen);
+  if (!fit.pooled.empty()) c.fit_quality += ".";
+  c.fit_quality += " Worst models by bias: " + worst_models(fit) + ".";
   for (const calibrate::FittedShared& v : fit.variables) {
     if (v.of.is_sustained()) continue;
     FittedValue& value = c.values[v.of.coefficient];

@@ -8,7 +8,7 @@
 //             them. Kind fitted. HybridEP: three H100 points at 4 SMs of DeepEP hybrid-ep docs (2026-07). Kind
 //             fitted, weak. DeepEP 2 takes HybridEP's: not fitted; its README's ten figures (8 to 32 ranks, 6 to 64
 //             SMs, 2026-07) are met within 10 %. Shares of the links: HybridEP with 32 SMs on 8 to 36 GB200 and with 16
-//             SMs on 32 and 64 H100 (the same docs), without 40 us of latency. Kind fitted, five and six points.
+//             SMs on 32 and 64 H100 (the same docs), without the latency of dispatch_time.cpp. Kind fitted, five and six points.
 // Fit error:  DeepEP median 8.6 % dispatch, 8.9 % combine, p90 22 and 20 %; median of each system and rank count within
 //             11 %. HybridEP's kernels with these shares: median 3 to 11 % by rank count (8 to 64 ranks, 60 points; worst
 //             fp8 dispatch with 16 SMs over 24 to 36 ranks, -42 to -56 %), DeepEP 2 7 to 12 %. One set for all generations: the rate of an SM hardly changes from Hopper to Blackwell.

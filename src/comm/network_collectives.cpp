@@ -24,6 +24,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "comm/nvlink_collectives.hpp"
+
 namespace shardfit::comm {
 namespace {
 
@@ -31,7 +33,7 @@ bool reduces_in_switch(const AcrossDomains& a) {
   return a.members >= kNvlsFromRanks && nccl_belief(a.generation).nvls > 0;
 }
 
-double network_step(const AcrossDomains& a) { return kProxyHop + a.network_latency; }
+double network_step(const AcrossDomains& a) { return network_step_us(a.network_latency); }
 
 double ll_cap(const AcrossDomains& a) {
   const NcclBelief& belief = nccl_belief(a.generation);
@@ -112,7 +114,7 @@ double all_to_all_us(double bytes, const AcrossDomains& a) {
   const double inside = per_peer * (a.members - 1) / (fit.rate * a.nvlink) + per_peer / (fit.own_copy * a.nvlink);
   const double across = per_peer * (a.ranks - a.members) / a.network_alltoall;
   const double stream = std::max(inside, across);
-  return fit.base + fit.peer * (a.ranks - 1) + network_step(a) + stream + fit.ramp * std::sqrt(stream);
+  return network_step(a) + stream + pairwise_overhead_us(fit, a.ranks, stream);
 }
 
 double send_us(double bytes, const AcrossDomains& a) {

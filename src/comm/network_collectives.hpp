@@ -15,6 +15,9 @@ struct AcrossDomains {
   bool sharp = false;                        ///< switches of the network reduce
 };
 
+/// One step of Simple over the network, proxies included, on a route of `latency_us`.
+inline double network_step_us(double latency_us) { return kProxyHop + latency_us; }
+
 double all_reduce_us(double bytes, const AcrossDomains& a);
 double gather_or_scatter_us(double bytes, const AcrossDomains& a);
 double broadcast_us(double bytes, const AcrossDomains& a);

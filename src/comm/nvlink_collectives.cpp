@@ -110,11 +110,15 @@ double broadcast_us(double bytes, const InDomain& in) {
   return ring_us(choose_protocol(work, nccl_belief(in.generation)), work, in);
 }
 
+double pairwise_overhead_us(const PairwiseFit& fit, double ranks, double stream_us) {
+  return fit.base + fit.peer * (ranks - 1) + fit.ramp * std::sqrt(stream_us);
+}
+
 double all_to_all_us(double bytes, const InDomain& in) {
   const PairwiseFit& fit = fit_of(in).pairwise;
   const double n = in.ranks;
   const double stream = bytes * (n - 1) / n / (fit.rate * in.nvlink) + bytes / n / (fit.own_copy * in.nvlink);
-  return fit.base + fit.peer * (n - 1) + stream + fit.ramp * std::sqrt(stream);
+  return stream + pairwise_overhead_us(fit, n, stream);
 }
 
 double send_us(double bytes, const InDomain& in) {

@@ -20,6 +20,9 @@ double ring_collective_us(double bytes, int passes, const InDomain& in);
 /// A whole tensor to all: a ring of chunks.
 double broadcast_us(double bytes, const InDomain& in);
 
+/// What an all-to-all of `ranks` takes beside streaming for `stream_us`: its start, a part for each peer, and the ramp.
+double pairwise_overhead_us(const PairwiseFit& fit, double ranks, double stream_us);
+
 /// Each rank sends bytes/ranks to every other.
 double all_to_all_us(double bytes, const InDomain& in);
 

@@ -24,9 +24,10 @@ struct Device {
   double nvfp4_quantize = 1;
   double scan_flops = 0;                    ///< FLOP/s
   double kernel_gap = 0;                    ///< s a kernel outside a graph
-  double graphed_gap_share = 0.4;           ///< of that inside a graph
+  double graphed_gap_share = 1;             ///< of that inside a graph
   double host_call = 0;                     ///< s of a call of a module, function or hook, without its launches
   double host_launch = 0;                   ///< s a launch
+  double host_speed = 1;                    ///< which both have in them already
 };
 
 Device make_device(const Job& job);

@@ -49,6 +49,7 @@ WorkTime& WorkTime::operator+=(const WorkTime& o) {
   kernels += o.kernels;
   calls += o.calls;
   syncs += o.syncs;
+  idle += o.idle;
   serial += o.serial;
   return *this;
 }
@@ -63,7 +64,9 @@ WorkTime time_of(const block::Work& work, const Device& device) {
   for (const block::Traffic& traffic : work.traffic) sum.kernels += traffic.calls;
   sum.calls = work.host.calls;
   sum.syncs = work.host.syncs;
-  sum.serial = work.host.serial_ms * 1e-3;
+  sum.idle = work.host.idle_launches * device.host_launch;
+  const block::SerialHost& serial = work.host.serial;
+  sum.serial = serial.calls * device.host_call + serial.launches * device.host_launch + serial.list_us * 1e-6 / device.host_speed;
   return sum;
 }
 

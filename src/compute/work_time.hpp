@@ -13,6 +13,7 @@ struct WorkTime {
   double kernels = 0;          ///< launches: kernels, collectives, and what the lists do not show
   double calls = 0;            ///< of modules, functions and hooks, which the host pays for beside the launches
   double syncs = 0;
+  double idle = 0;             ///< s of launches that the device waits for after a value was read
   double serial = 0;           ///< s of host loops while the device idles
   WorkTime& operator+=(const WorkTime& o);
 };

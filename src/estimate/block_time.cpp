@@ -66,7 +66,7 @@ PassTime pass_of(const compute::WorkTime& work, const comm::TrafficTime& traffic
   t.ep += traffic.ep;
   t.cp = traffic.cp;
   t.hidden = traffic.tp_hidden + traffic.cp_hidden;
-  t.sync = work.syncs * (kCallsAfterSync * rates.device->host_call + rates.device->host_launch);
+  t.sync = work.syncs * (kCallsAfterSync * rates.device->host_call + rates.device->host_launch) + work.idle;
   t.serial = work.serial;
   return t;
 }

@@ -22,7 +22,7 @@ constexpr EnumArray<TimeTerm, TermWords> kWords{{{
      "Megatron-LM core/transformer/moe/token_dispatcher.py; DeepEP", "contention between groups in one domain"},
     {"context-parallel exchanges that nothing hides", "all-to-all or gather of q, k, v", "Transformer Engine context_parallel.py", "merge kernels"},
     {"compute slowed by traffic behind it", "hidden seconds * slowdown coefficient", kStudy, "which resource is shared"},
-    {"device waiting for the host to read row counts, and serial host loops", "0.2 ms a dropless dispatch; vision host loops", kStudy, "-"},
+    {"device waiting for the host to read row counts, and serial host loops", "4 calls and a launch a dropless dispatch; calls, launches and list entries of vision host loops", kStudy, "-"},
     {"host time that the device cannot hide", "soft maximum of host and device, less the device", kStudy, "Python garbage collection"},
     {"vision tower and projector with waits for the slowest rank", "serial + soft_max(device * wait, launches), both directions",
      "Megatron-Bridge models/qwen_vl", "text-only micro-batches"},

@@ -5,7 +5,7 @@
 //             host, forward and backward each take theirs; else the sums over both compete once.
 //             Vision: serial host work, then soft_max(device * wait, host), once a direction; wait = the slowest of
 //             the ranks that meet before the decoder can go on, and of the groups that meet at the end of the step.
-// Source      composition and exponent: step-time study of published runs; vision: the study of MoE-VLM runs.
+// Source      composition: step-time study of published runs; vision: the study of MoE-VLM runs.
 // Valid when  the host runs ahead of the device between two reads of device values.
 // Ignores     stalls of the data loader; text-only micro-batches in an image workload.
 // Checked by  tests/estimate, tests/measured.
@@ -20,12 +20,16 @@ namespace {
 
 constexpr double kOffloadBehindGemm = 0.7;   // assumed: share of a stage's GEMM time that host copies can hide behind
 
+/// Of soft_max, (device^n + host^n)^(1/n): how sharply the slower of the two wins. Assumed: held fixed where the others were fitted.
+constexpr int kSoftMaxExponent = 6;
+
 /// Two numbers side by side, which the machine works on at once: a pass forward and one backward.
 using Both = double __attribute__((vector_size(2 * sizeof(double))));
 
 /// x^(1/6) for x in [1, 2]: a polynomial within 2e-6, then one Halley step, which leaves rounding errors only. A sweep takes
 /// several a layout, and the library's pow is ten times as long. Coefficients fitted here (Chebyshev, degree 5).
 Both sixth_root(Both x) {
+  static_assert(kSoftMaxExponent == 6);
   const Both t = 2 * x - 3;                // [-1, 1]
   const Both y = ((((0.000116280239512 * t + -0.000442084547437) * t + 0.00167399767468) * t + -0.00823807565059) * t + 0.0594405994447) * t + 1.06991221019;
   const Both y2 = y * y, y6 = y2 * y2 * y2;

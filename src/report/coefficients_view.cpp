@@ -38,7 +38,7 @@ Table figures_table(const std::vector<HardwareSpec>& clusters) {
                                  {"sm_count", h.gpu.sm_count},
                                  {"host_link_gb_per_s", h.node.host_link_gb_per_s},
                                  {"oversubscription", h.fabric.oversubscription}})
-      if (f.figure.kind == FigureKind::fitted || f.figure.kind == FigureKind::assumed)
+      if (!f.figure.source.empty() && (f.figure.kind == FigureKind::fitted || f.figure.kind == FigureKind::assumed))
         table.rows.push_back({{text_cell(f.name), text_cell(h.name), f.figure.value, text_cell(name_of(f.figure.kind)),
                                text_cell(f.figure.source)}});
   return table;

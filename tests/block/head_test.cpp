@@ -56,6 +56,31 @@ TEST_CASE("a loss in single torch operations holds two fp32 buffers forward and 
   CHECK(loss_bytes(ops, Moment::backward) == 14LL * 4096 * kVocab);
 }
 
+TEST_CASE("bytes that a loss moves for a logit, forward and backward, by hand") {
+  const auto moved = [](const Shapes& s, bool forward) {
+    const OpList ops = head(TextSpec{}, s, true);
+    double sum = 0;
+    for (const Kernel& k : (forward ? ops.back().forward : ops.back().backward).kernels) sum += k.bytes;
+    return sum / (4096.0 * kVocab);
+  };
+  const Shapes plain = shapes(CrossEntropy::unfused), native = shapes(CrossEntropy::native_fused), te = shapes(CrossEntropy::te_fused);
+  CHECK(moved(plain, true) == 6 + 4 + 8 + 8 + 4 + 8);
+  CHECK(moved(plain, false) == 8 + 6);
+  CHECK(moved(native, true) == 6 + 8 + 8);
+  CHECK(moved(native, false) == 8 + 2);
+  CHECK(moved(te, true) == 2 + 4);
+  CHECK(moved(te, false) == 4);
+  Shapes torch = plain;
+  torch.eager_loss = true;
+  CHECK(moved(torch, true) == 6 + 16);
+  CHECK(moved(torch, false) == 4 + 16 + 6);
+  Shapes wide = plain;   // nothing to cast
+  wide.precision = Precision::fp32;
+  wide.e = 4;
+  CHECK(moved(wide, true) == 32);
+  CHECK(moved(wide, false) == 8);
+}
+
 TEST_CASE("a chunked loss never holds the logits") {
   Shapes s = shapes(CrossEntropy::native_fused);
   s.chunked_cross_entropy = true;

@@ -28,6 +28,7 @@ struct Fixture {
   TimingRates rates;
   Fixture() {
     device.kernel_gap = 1e-6;
+    device.graphed_gap_share = 0.4;
     device.host_call = 1e-3;
     rates.device = &device;
     rates.links = &links;
