@@ -10,7 +10,7 @@
 // Source      terms and constants: step-time study of published runs (hardware/step-time.json names it); pairs:
 //             Megatron-LM core/models/common/model_chunk_schedule_plan.py and core/pipeline_parallel/combined_1f1b.py.
 // Valid when  operations of a block run one after the other on one stream.
-// Ignores     what delayed weight gradients hide beyond expert overlap; host calls of the checkpoints of full recompute.
+// Ignores     what delayed weight gradients hide beyond expert overlap.
 // Checked by  tests/estimate/block_time_test.cpp, tests/measured.
 
 #include "estimate/block_time.hpp"
@@ -195,10 +195,17 @@ BlockPasses block_passes(const PassSum& forward, const PassSum& backward, const 
   return t;
 }
 
+CheckpointHost checkpoint_host(int checkpoints, const CudaGraph& graph, const TimingRates& rates) {
+  if (graph.impl == CudaGraphImpl::full_iteration) return {};
+  const double call = checkpoints * rates.device->host_call;
+  return {kCheckpointForwardCalls * call, kCheckpointBackwardCalls * call};
+}
+
 Rerun rerun_pass(const PassSum& rerun, const CudaGraph& graph, const TimingRates& rates) {
   const LaunchedPass p = launched(rerun, graph, rates);
-  Rerun again{p.time, p.checkpoints.size() * kCheckpointForwardCalls * rates.device->host_call};
-  again.pass.host += p.checkpoints.size() * kCheckpointBackwardCalls * rates.device->host_call;
+  const CheckpointHost checkpoints = checkpoint_host(int(p.checkpoints.size()), graph, rates);
+  Rerun again{p.time, checkpoints.forward};
+  again.pass.host += checkpoints.backward;
   return again;
 }
 

@@ -107,6 +107,13 @@ PassSum rerun_sum(const TimedOps& ops, const Layout& layout, const TimingRates& 
 /// Forward and backward under a layout's graphs, and what expert overlap can hide of them.
 struct BlockPasses { PassTime forward, backward; };
 BlockPasses block_passes(const PassSum& forward, const PassSum& backward, const CudaGraph& graph, const TimingRates& rates);
+/// Host seconds of checkpoints beside what they run again: states saved forward, set and restored around the second run.
+struct CheckpointHost {
+  double forward = 0, backward = 0;
+};
+/// None in a graph of the whole iteration.
+CheckpointHost checkpoint_host(int checkpoints, const CudaGraph& graph, const TimingRates& rates);
+
 /// What selective recompute runs again, and what its checkpoints cost the host in the forward pass.
 struct Rerun {
   PassTime pass;

@@ -56,14 +56,22 @@ void for_each_timed_part(const Evaluation& e, int stage, F f) {
   if (work.heads) f(e.parts.head(), work.heads);
 }
 
-/// What full recompute runs again of a stage.
-void add_full_rerun(const Problem& problem, const Evaluation& e, const Recompute& recompute, int stage, PassLoad& rerun) {
+/// What full recompute runs again of a stage, and what its checkpoints cost the host.
+void add_full_rerun(const Problem& problem, const Evaluation& e, const Layout& layout, int stage, StageSums& sums) {
   const StageWork& work = e.work(stage);
   for (std::size_t k = 0; k < work.layers.size(); ++k)
-    if (const int n = work.layers[k] ? rerun_layers(problem, e, recompute, stage, int(k)) : 0)
-      rerun.add(e.parts.kind(int(k)).passes->forward, n);
-  if (work.mtp_layers && recompute.method == RecomputeMethod::uniform)
-    rerun.add(e.parts.mtp(true).passes->forward, work.mtp_layers);
+    if (const int n = work.layers[k] ? rerun_layers(problem, e, layout.recompute, stage, int(k)) : 0)
+      sums.rerun.add(e.parts.kind(int(k)).passes->forward, n);
+  int checkpoints = 0;
+  for (int v = 0; v < e.plan.vpp; ++v)
+    checkpoints += memory::checkpointed_layers(layout.recompute, e.plan.at(stage, v).num_layers).checkpoints;
+  if (work.mtp_layers && layout.recompute.method == RecomputeMethod::uniform) {
+    sums.rerun.add(e.parts.mtp(true).passes->forward, work.mtp_layers);
+    checkpoints += work.mtp_layers;
+  }
+  const CheckpointHost host = checkpoint_host(checkpoints, layout.cuda_graph, e.parts.rates());
+  sums.forward.host += host.forward;
+  sums.rerun.host += host.backward;
 }
 
 }  // namespace
@@ -138,7 +146,7 @@ StageSums stage_sums(const Problem& problem, const Evaluation& e, const Layout& 
     sums.forward.host += part.rerun->forward_host * n;
   });
   if (layout.recompute.granularity == RecomputeGranularity::full)
-    add_full_rerun(problem, e, layout.recompute, stage, sums.rerun);
+    add_full_rerun(problem, e, layout, stage, sums);
   sums.copy = (offloaded_activations(problem, e, layout, stage) /
                gb_per_s(problem.job.hardware.node.host_link_gb_per_s.value)).value;
   return sums;

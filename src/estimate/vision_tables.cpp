@@ -152,6 +152,9 @@ RerunLoad Parts::vision_rerun(const Layout& layout) const {
   for (const Part* part : {&now_->vision_ends, &now_->vision_layers, &now_->vision_projector}) {
     if (part == &now_->vision_layers && again.checkpoints > 0) {
       all.add(part->passes->time.forward, double(depth - again.plain) / depth);
+      const CheckpointHost host = checkpoint_host(again.checkpoints, layout.cuda_graph, now_->rates);
+      all.host += host.backward;
+      forward_host += host.forward;
       continue;
     }
     const Rerun rerun = rerun_pass(part->kept->rerun, layout.cuda_graph, now_->rates);

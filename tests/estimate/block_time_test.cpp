@@ -56,6 +56,13 @@ TEST_CASE_FIXTURE(Fixture, "a graphed scope is one replay however many operation
   CHECK(block_time({op(GraphScope::attn), op(std::nullopt)}, layout, rates).forward.host == 0);
 }
 
+TEST_CASE_FIXTURE(Fixture, "a checkpoint costs the host 5 calls forward and 12 backward, nothing in a graph of the whole iteration") {
+  const CheckpointHost host = checkpoint_host(3, CudaGraph{}, rates);
+  CHECK(1e3 * host.forward == doctest::Approx(3 * 5));
+  CHECK(1e3 * host.backward == doctest::Approx(3 * 12));
+  CHECK(checkpoint_host(3, {CudaGraphImpl::full_iteration, {}}, rates).backward == 0);
+}
+
 TEST_CASE_FIXTURE(Fixture, "selective recompute reruns the operations of its modules only") {
   Layout layout;
   layout.recompute = {RecomputeGranularity::selective, {RecomputeModule::mlp}};

@@ -168,3 +168,21 @@ TEST_CASE("Muon's matrix work is in the step, and shared out where the optimizer
   CHECK(alone > 2 * optimizer_s(OptimizerKind::sgd, Sharding::none));
   CHECK(optimizer_s(OptimizerKind::muon, Sharding::layerwise) < alone);
 }
+
+TEST_CASE("under full recompute the host pays for each checkpoint, so for half as many where two layers share one") {
+  Case c("llama-3-70b-gb200.json");
+  Layout layout = some_layouts(c.scenario, 1)[0];
+  layout.tp = 8;
+  layout.cp = layout.pp = layout.vpp = 1;
+  layout.sharding = Sharding::optimizer;
+  const auto host = [&](Recompute recompute) {
+    layout.recompute = std::move(recompute);
+    const StageTime stage = c.estimator.evaluate(layout).stages[0];
+    return std::pair{stage.host_forward_s, stage.host_backward_s};
+  };
+  const auto plain = host({}), each = host({RecomputeGranularity::full, {}, RecomputeMethod::uniform, 1}),
+             pairs = host({RecomputeGranularity::full, {}, RecomputeMethod::uniform, 2});
+  CHECK(each.first - plain.first == doctest::Approx(2 * (pairs.first - plain.first)));
+  CHECK(each.first > plain.first);
+  CHECK(each.second - pairs.second == doctest::Approx(12.0 / 5 * (each.first - pairs.first)));
+}
