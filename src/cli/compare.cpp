@@ -8,6 +8,7 @@
 #include "cli/job_flags.hpp"
 #include "cli/layout_flags.hpp"
 #include "cli/output.hpp"
+#include "cli/output_paths.hpp"
 #include "cli/progress.hpp"
 #include "shardfit/report/compare_view.hpp"
 
@@ -25,6 +26,7 @@ struct Flags {
 
 int run_compare(const Flags& flags, Context& context) {
   using Clock = std::chrono::steady_clock;
+  keep_apart({{"scenario", flags.scenario}}, {{"-o", flags.output.file}});
   Output output(flags.output);
   io::StudyFile file = io::load_study(flags.scenario, flags.job);
   const Goals goals = file.goals;

@@ -37,6 +37,10 @@ std::shared_ptr<CLI::FormatterBase> help_formatter() {
   return formatter;
 }
 
+CLI::Validator some_text() {
+  return CLI::Validator([](std::string& text) { return text.empty() ? std::string("got an empty text") : std::string(); }, "");
+}
+
 std::string examples(const std::string& lines) {
   std::string text = "Examples:\n  ";
   for (char c : lines) {

@@ -4,6 +4,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 
+#include "cli/help.hpp"
 #include "cli/words.hpp"
 #include "shardfit/search/sweep.hpp"
 
@@ -67,7 +68,8 @@ bool LayoutChoice::any() const {
 
 void add_layout_flags(CLI::App& command, LayoutChoice& choice, bool with_id) {
   if (with_id)
-    command.add_option("--layout", choice.id, "A layout_id from a sweep's CSV; other flags change it")->type_name("ID");
+    command.add_option("--layout", choice.id, "A layout_id from a sweep's CSV; other flags change it")
+        ->type_name("ID")->check(some_text());
   for (const LayoutFlag& flag : layout_flags()) {
     CLI::Option* option = command.add_option(flag.flag, choice.words.emplace_back(), flag.help);
     option->group("Layout")->type_name(!with_id && takes_lists(flag) ? std::string(flag.type) + ",..." : flag.type);

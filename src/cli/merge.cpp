@@ -4,6 +4,7 @@
 
 #include "cli/context.hpp"
 #include "cli/help.hpp"
+#include "cli/output_paths.hpp"
 #include "cli/sweep_flags.hpp"
 
 namespace shardfit::cli {
@@ -14,6 +15,9 @@ struct Flags : SweepFlags {
 };
 
 int run_merge(const Flags& flags, Context& context) {
+  std::vector<NamedPath> read{{"scenario", flags.scenario}};
+  for (const std::string& path : flags.parts) read.push_back({"a part", path});
+  keep_apart(read, {{"-o", flags.output.file}, {"--pareto-csv", flags.pareto_csv}, {"--top-csv", flags.top_csv}});
   ResultFiles files(flags);
   const KeyedStudy keyed(flags);
   files.check_sections(keyed.study());

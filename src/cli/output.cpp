@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <ostream>
 
+#include "cli/help.hpp"
 #include "cli/words.hpp"
 
 namespace shardfit::cli {
@@ -15,7 +16,8 @@ void add_output_flags(CLI::App& command, OutputFlags& flags, std::vector<std::st
   flags.extra = std::move(extra_formats);
   command.add_option("--format", flags.format, "How to write the result (default: table, or by the ending of -o)")
       ->type_name(names);
-  command.add_option("-o,--output", flags.file, "Write to FILE instead of stdout")->type_name("FILE");
+  command.add_option("-o,--output", flags.file, "Write to FILE instead of stdout (-: stdout)")
+      ->type_name("FILE")->check(some_text());
   command.add_option("--section", flags.sections, "Only these parts of the result; one part as csv is a plain CSV file")
       ->type_name("NAME,...")
       ->delimiter(',');
@@ -38,7 +40,7 @@ Format format_of(const OutputFlags& flags) {
 
 Output::Output(const OutputFlags& flags)
     : flags_(flags), format_(is_extra(flags) ? Format::table : format_of(flags)) {
-  if (!flags_.file.empty()) file_.emplace(flags_.file);
+  if (!flags_.file.empty() && flags_.file != "-") file_.emplace(flags_.file);
 }
 
 void Output::write(Document document, Context& context) {

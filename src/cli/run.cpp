@@ -61,7 +61,10 @@ void fill(CLI::App& app, Action& action) {
 /// Runs what was asked for; no exception leaves.
 int guarded(const Action& action, Context& context) {
   try {
-    return action(context);
+    const int code = action(context);
+    context.out.flush();
+    if (!context.out) throw InputError("", "stdout", "a write error", "room to write the result");
+    return code;
   } catch (const InputError& error) {
     context.err << "shardfit: " << error.what() << '\n';
     return kBadInput;

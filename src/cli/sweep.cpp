@@ -7,6 +7,7 @@
 
 #include "cli/context.hpp"
 #include "cli/help.hpp"
+#include "cli/output_paths.hpp"
 #include "cli/progress.hpp"
 #include "cli/ranks.hpp"
 #include "cli/sweep_flags.hpp"
@@ -141,6 +142,9 @@ int run_sweep(const Flags& flags, Context& context) {
   Context quiet{nowhere, nowhere, false, false, context.stop};
   Context& talk = ranks.rank() == 0 ? context : quiet;
   const Shard shard = wanted_shard(flags, ranks);
+  keep_apart({{"scenario", flags.scenario}},
+             {{"-o", flags.output.file}, {"--pareto-csv", flags.pareto_csv}, {"--top-csv", flags.top_csv},
+              {"--csv", flags.all_csv}, {"--resume", flags.resume}});
   std::optional<ResultFiles> files;
   if (ranks.rank() == 0) files.emplace(flags);
   const KeyedStudy keyed(flags);
@@ -161,6 +165,7 @@ int run_sweep(const Flags& flags, Context& context) {
     talk.err << "shardfit: shard " << flags.shard << ": " << part.done << " of " << part.units << " units of work done, in " << path << '\n';
     return part.complete() ? kDone : kInterrupted;
   }
+  if (!path.empty() && !part.complete()) talk.err << "shardfit: interrupted: the same command goes on from " << path << '\n';
   std::optional<PartialSweep> whole = gathered(ranks, study, options, key, std::move(part));
   if (!whole) return context.stopped() ? kInterrupted : kDone;
   SweepResult result = result_with_nearest(study, options, std::move(*whole));
@@ -181,8 +186,9 @@ void add_sweep(CLI::App& app, Action& action) {
       "shardfit sweep scenarios/llama-3-70b-gb200.json --gpus 64,128 --objective cost --usd-per-gpu-hour 5\n"
       "shardfit sweep scenarios/deepseek-v3-gb200.json --resume known.json"));
   add_sweep_flags(*command, *flags);
-  command->add_option("--csv", flags->all_csv, "Write every allowed layout to FILE")->type_name("FILE");
-  command->add_option("--resume", flags->resume, "Keep what is known in FILE, and go on from it if it is there")->type_name("FILE");
+  command->add_option("--csv", flags->all_csv, "Write every allowed layout to FILE")->type_name("FILE")->check(some_text());
+  command->add_option("--resume", flags->resume, "Keep what is known in FILE, and go on from it if it is there")
+      ->type_name("FILE")->check(some_text());
   command->add_option("--shard", flags->shard, "Only one of n parts of the work, 0/n to n-1/n, into --resume FILE; see `merge`")->type_name("i/n");
   command->add_option("--threads", flags->threads, "Threads (0: all)")->check(CLI::Range(0, 4096))->type_name("N")->capture_default_str();
   command->add_flag("--no-prune", flags->no_prune, "Look at every combination by itself: the same result, slowly");

@@ -4,6 +4,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 
+#include "cli/help.hpp"
 #include "cli/job_flags.hpp"
 #include "cli/version.hpp"
 
@@ -18,8 +19,8 @@ void open(std::optional<AtomicFile>& file, const std::string& path) {
 
 void add_sweep_flags(CLI::App& command, SweepFlags& flags) {
   command.add_option("scenario", flags.scenario, "Scenario file, or the name of one that ships")->required()->type_name("FILE");
-  command.add_option("--pareto-csv", flags.pareto_csv, "Write the Pareto front to FILE")->type_name("FILE");
-  command.add_option("--top-csv", flags.top_csv, "Write the best layouts to FILE")->type_name("FILE");
+  command.add_option("--pareto-csv", flags.pareto_csv, "Write the Pareto front to FILE")->type_name("FILE")->check(some_text());
+  command.add_option("--top-csv", flags.top_csv, "Write the best layouts to FILE")->type_name("FILE")->check(some_text());
   command.add_option("--top", flags.top, "Layouts to show")->check(CLI::Range(1, 1'000'000))->type_name("N")->capture_default_str();
   command.add_option("--sensitivity", flags.sensitivity, "Best layouts whose neighbours are shown")
       ->check(CLI::Range(0, 1'000'000))->type_name("N")->capture_default_str();

@@ -4,6 +4,7 @@
 
 #include "cli/help.hpp"
 #include "cli/output.hpp"
+#include "cli/output_paths.hpp"
 #include "io/load.hpp"
 #include "report/points_view.hpp"
 #include "report/validation_view.hpp"
@@ -80,6 +81,9 @@ int run_validate(const Flags& flags, Context& context) {
   if (!flags.points.empty()) return run_points(flags, context);
   if (flags.files.empty())
     throw InputError("", "FILE", "no file", "JSON files of measured runs, or --points with tables of measured kernels");
+  std::vector<NamedPath> read{{"--effects", flags.effects}, {"--facts", flags.facts}};
+  for (const std::string& file : flags.files) read.push_back({"runs", file});
+  keep_apart(read, {{"-o", flags.output.file}});
   Output output(flags.output);
   ValidationResult result;
   result.runs = selected_runs(flags);

@@ -2,6 +2,7 @@
 #include "cli/words.hpp"
 
 #include <charconv>
+#include <limits>
 
 namespace shardfit::cli {
 
@@ -24,6 +25,8 @@ int whole_number(const std::string& flag, const std::string& text, int least) {
   int n = 0;
   const char* end = text.data() + text.size();
   const auto [stop, error] = std::from_chars(text.data(), end, n);
+  if (error == std::errc::result_out_of_range && stop == end && text.front() != '-')
+    throw InputError("", flag, "'" + text + "'", "a whole number of at most " + std::to_string(std::numeric_limits<int>::max()));
   if (error != std::errc{} || stop != end || n < least)
     throw InputError("", flag, "'" + text + "'", "a whole number of at least " + std::to_string(least));
   return n;

@@ -93,6 +93,7 @@ Json parse_json_file(const std::string& path) {
     throw InputError(path, "", "no readable file", "a JSON file");
   std::ostringstream text;
   text << in.rdbuf();
+  if (text.str().empty()) throw InputError(path, "", "an empty file", "a JSON file");
   return parse_json(text.str(), path);
 }
 

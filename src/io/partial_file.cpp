@@ -128,6 +128,8 @@ std::string partial_text(const PartialKey& key, const PartialSweep& part) {
 PartialSweep parse_partial(const std::string& text, const std::string& file, const PartialKey& expected) {
   const Json json = parse_json(text, file);
   Object o(Value(json, {file, ""}));
+  if (!o.has("kind"))
+    throw InputError(file, "", "a file of another kind", "a partial sweep that --resume has written", "it is left as it is");
   expect(o, "kind", kKind, "this is no partial sweep");
   o.at("format").as_int(kFormat, kFormat);
   expect(o, "version", expected.version, "another version made it: start afresh, or use that one");

@@ -49,7 +49,8 @@ Section violations_section(const CheckResult& result) {
 std::string summary_of(const CheckResult& result) {
   if (!result.violations.empty()) {
     const std::string hint = result.cures.empty() ? "" : cure_text(result.cures.front());
-    return fmt::format("Not allowed: {}{}", violation_text(result.violations.front()), hint.empty() ? "" : "; " + hint);
+    const std::string split = result.split ? fmt::format("; or --pipeline-split 'layout:{}'", result.split->text) : "";
+    return fmt::format("Not allowed: {}{}{}", violation_text(result.violations.front()), hint.empty() ? "" : "; " + hint, split);
   }
   if (!result.estimate) return "Allowed by the rules; memory was not computed";
   std::string text = report::verdict_text(result.estimate->verdict);
@@ -65,6 +66,8 @@ Document check_document(const Scenario& scenario, const CheckResult& result) {
   document.title = "Check: " + report::job_title(scenario);
   Facts layout{{{"layout_id", "layout id"}, layout_id(result.layout), {}},
                {{"ok", "runs", ColumnKind::flag}, result.ok(), {}}};
+  if (result.split)
+    layout.push_back({{"split_that_would_do", "split that would do"}, text_cell("layout:" + result.split->text), "--pipeline-split"});
   document.sections.push_back({"layout", "Layout", std::move(layout), {}});
   document.sections.push_back(violations_section(result));
   document.warnings = scenario.assumptions;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "report/list_view.hpp"
 
-#include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 
@@ -22,13 +22,13 @@ Document listing(const char* key, std::string title, Table table, std::string su
 
 /// "gqa, moe 128 x 8": what the decoder's layers are made of.
 std::string mlps_text(const TextSpec& text) {
-  std::string words;
+  std::vector<std::string> parts;   // kinds that differ in what is not shown stand once
   for (const MlpSpec& mlp : text.mlps) {
-    if (!words.empty()) words += ", ";
     const auto* moe = std::get_if<MoeMlpSpec>(&mlp.kind);
-    words += moe ? fmt::format("{} experts, {} a token", moe->num_experts, moe->num_experts_per_tok) : "dense";
+    std::string part = moe ? fmt::format("{} experts, {} a token", moe->num_experts, moe->num_experts_per_tok) : "dense";
+    if (std::find(parts.begin(), parts.end(), part) == parts.end()) parts.push_back(std::move(part));
   }
-  return words;
+  return fmt::format("{}", fmt::join(parts, ", "));
 }
 
 /// The published total, if an exact one is known.

@@ -9,6 +9,7 @@
 #include "report/numbers.hpp"
 #include "report/search_sections.hpp"
 #include "shardfit/report/views.hpp"
+#include "workload/sample.hpp"
 
 // Sample:
 //   Fastest layouts that fit
@@ -126,6 +127,23 @@ std::string nearest_text(const Study& study, const Candidate& nearest) {
                      report::with_unit(budget), report::with_unit(nearest.quick.peak - budget));
 }
 
+/// Fine-tuners pay for padding: what is left of the tokens without it, where that is clearly less.
+std::string useful_text(const Study& study, const Judged& best) {
+  constexpr double kMuchPadding = 0.1;
+  const Job& job = study.scenario_of(best.index).job;
+  const double rows = double(job.training.global_batch_size) * job.training.sequence_length;
+  const double useful = workload::useful_tokens_per_step(job) / rows;
+  return useful < 1 - kMuchPadding ? fmt::format("; only {} of these tokens are no padding (training.packing)", report::percent(useful, 0)) : "";
+}
+
+/// The fastest that fits often stands at the edge of the memory.
+std::string risk_text(const Judged& best) {
+  constexpr double kWorthWarning = 0.1;
+  return best.p_oom > kWorthWarning
+             ? fmt::format("; its chance of running out of memory is {} (--min-memory-headroom keeps clear of it)", report::percent(best.p_oom, 0))
+             : "";
+}
+
 std::string sweep_summary(const Study& study, const SweepResult& result) {
   const std::string partial = result.complete ? "" : " (interrupted: best of what was looked at)";
   if (result.top.empty()) {
@@ -140,13 +158,14 @@ std::string sweep_summary(const Study& study, const SweepResult& result) {
     if (result.valid > 0) return "No layout fits" + partial + "; see `check` on one of them for how much is missing";
     return "No layout passes the rules" + partial + "; the table of refusals names what to change first";
   }
-  const Quick& best = result.top.front().quick;
+  const Judged& judged = result.top.front();
+  const Quick& best = judged.quick;
   const bool by_tokens = study.goals().objective == Metric::tokens_per_s_per_gpu;
   const std::string what = by_tokens ? "" : report::objective_text(study, result.top.front()) + ", ";
   return fmt::format("{}: {}{} tokens/s/GPU, {} a step, peak {}; most time in {}{}{}",
                      by_tokens ? "Fastest that fits" : "Best that fits", what, grouped(best.tokens_per_s_per_gpu, 1),
                      report::with_unit(Seconds(best.step_time_s)), report::with_unit(best.peak), name_of(best.bottleneck),
-                     split_text(study, result) + ties_text(result.ties), partial);
+                     useful_text(study, judged) + risk_text(judged) + split_text(study, result) + ties_text(result.ties), partial);
 }
 
 std::string front_title(const SweepResult& result) {
@@ -160,6 +179,9 @@ std::vector<std::string> warnings_of(const Study& study) {
   for (const StudyJob& job : study.jobs())
     for (const std::string& what : job.scenario->assumptions)
       if (std::find(all.begin(), all.end(), what) == all.end()) all.push_back(what);
+  if (study.size() == 1)
+    all.push_back("one layout alone is no search: `estimate` tells more of it, and axes are opened in `search` or by flags, as "
+                  "--tp 1,2,4");
   return all;
 }
 

@@ -52,6 +52,7 @@ struct CheckResult {
   Layout layout;
   std::vector<Violation> violations;
   std::vector<Cure> cures;                ///< one a violation
+  std::optional<PipelineSplit> split;     ///< under which the stages share the layers out and no other rule is broken
   std::optional<Estimate> estimate;       ///< only of a layout without violations
   std::optional<Change> change;           ///< of a layout that does not fit: the single change that makes it fit
   bool ok() const { return violations.empty() && estimate && estimate->verdict.fits; }

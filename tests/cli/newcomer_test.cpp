@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+// What someone new does wrong, and what the program says then: nothing of theirs is lost, nothing is passed over.
+#include <doctest/doctest.h>
+
+#include <fstream>
+#include <sstream>
+#include <streambuf>
+
+#include "cli/cli.hpp"
+#include "cli/command.hpp"
+
+namespace {
+
+std::string content(const std::string& path) {
+  std::ifstream in(path, std::ios::binary);
+  std::stringstream text;
+  text << in.rdbuf();
+  return text.str();
+}
+
+bool says(const std::string& text, const std::string& words) { return text.find(words) != std::string::npos; }
+
+/// A disk that is full.
+struct FullDisk : std::streambuf {
+  int overflow(int) override { return traits_type::eof(); }
+};
+
+}  // namespace
+
+TEST_CASE("a result never replaces the scenario that is read, and two results never share a file") {
+  const Folder folder;
+  const std::string own = folder.file("own scenario.json"), twice = folder.file("twice.csv");
+  std::ofstream(own, std::ios::binary) << content(kSmall);
+  const std::string before = content(own);
+  for (const std::vector<std::string>& args :
+       {std::vector<std::string>{"sweep", own, "--csv", own}, {"sweep", own, "-o", own}, {"sweep", own, "--resume", own},
+        {"estimate", own, "-o", own}, {"check", own, "-o", own}, {"compare", own, "-o", own}}) {
+    const Ran ran = run(args);
+    CAPTURE(args[0] + " " + args[2]);
+    CHECK(ran.code == 2);
+    CHECK(says(ran.err, "which is read as scenario"));
+    CHECK(content(own) == before);
+  }
+  const Ran ran = run({"sweep", own, "--csv", twice, "--pareto-csv", twice});
+  CHECK(ran.code == 2);
+  CHECK(says(ran.err, "expected a file for each result"));
+  CHECK_FALSE(std::ifstream(twice).good());
+  CHECK(run({"sweep", own, "--csv", "/dev/null", "--pareto-csv", "/dev/null", "-o", "/dev/null"}).code == 0);
+}
+
+TEST_CASE("an empty text, as a script's unset variable leaves it, is no option left out") {
+  for (const char* flag : {"--csv", "--resume", "--top-csv", "--pareto-csv", "-o"}) CHECK(run({"sweep", kSmall, flag, ""}).code == 2);
+  CHECK(run({"estimate", kSmall, "--layout", ""}).code == 2);
+}
+
+TEST_CASE("a result that cannot be written is no success") {
+  FullDisk full;
+  std::ostream out(&full);
+  std::ostringstream err;
+  CHECK(shardfit::cli::run(std::vector<std::string>{"list", "models"}, out, err) == 2);
+  CHECK(says(err.str(), "stdout"));
+}
+
+TEST_CASE("- is stdout") {
+  CHECK(run({"list", "models", "-o", "-"}).out == run({"list", "models"}).out);
+}
+
+TEST_CASE("a Hugging Face configuration is told from a broken model file") {
+  const Folder folder;
+  const std::string config = folder.file("config.json");
+  std::ofstream(config) << R"({"architectures": ["OlmoeForCausalLM"], "model_type": "olmoe", "hidden_size": 2048})";
+  const Ran ran = run({"estimate", kSmall, "--set", "model=" + config});
+  CHECK(ran.code == 2);
+  CHECK(says(ran.err, "this is a Hugging Face configuration"));
+  CHECK(says(ran.err, "models/README.md"));
+}
+
+TEST_CASE("files that are no JSON, empty or of another kind") {
+  const Folder folder;
+  const std::string empty = folder.file("empty.json"), other = folder.file("other.json");
+  std::ofstream{empty};
+  std::ofstream(other) << R"({"a": 1})";
+  CHECK(says(run({"check", empty}).err, "got an empty file"));
+  CHECK(says(run({"sweep", kSmall, "--resume", other}).err, "expected a partial sweep"));
+  CHECK(content(other) == R"({"a": 1})");
+}
+
+TEST_CASE("numbers too large are said to be too large") {
+  CHECK(says(run({"estimate", kSmall, "--tp", "99999999999"}).err, "at most 2147483647"));
+  CHECK(says(run({"estimate", kSmall, "--tp", "-99999999999"}).err, "at least 1"));
+}
+
+TEST_CASE("layers that do not divide: the split that would do is named, and does") {
+  const std::string model = "model=DeepSeek-V3";
+  const std::vector<std::string> asked{"check", "deepseek-v3-gb200", "--pp", "4", "--vpp", "4", "--ep", "64", "--pipeline-split", "uniform"};
+  const Ran refused = run(asked);
+  CHECK(refused.code == 1);
+  CHECK(says(refused.out, "--pipeline-split 'layout:Et*4|(t*4|)*14t*1mL'"));
+  std::vector<std::string> mended = asked;
+  mended.back() = "layout:Et*4|(t*4|)*14t*1mL";
+  CHECK_FALSE(says(run(mended).out, "Not allowed"));
+}
+
+TEST_CASE("a sweep's last line warns of padding, of a peak at the edge, of a search that is none") {
+  CHECK(says(run({"sweep", kSmall, "--set", "training.packing={\"kind\": \"offline\", \"efficiency_pct\": 50}", "--mbs", "1"}).out,
+             "only 50 % of these tokens are no padding"));
+  CHECK(says(run({"sweep", "deepseek-v3-gb200", "--tp", "1", "--cp", "1", "--pp", "4", "--vpp", "4", "--ep", "64", "--etp", "1",
+                  "--mbs", "1", "--recompute", "none", "--sharding", "optimizer", "--dispatcher", "hybridep", "--cuda-graph",
+                  "none", "--expert-overlap", "false", "--pipeline-split", "layout:Et*4|(t*4|)*14tmL"}).out,
+             "one layout alone is no search"));
+}
