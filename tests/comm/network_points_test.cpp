@@ -5,6 +5,7 @@
 // gives no size.
 #include <doctest/doctest.h>
 
+#include "comm/nccl_constants.hpp"
 #include "sample_links.hpp"
 
 using namespace shardfit;
@@ -63,6 +64,10 @@ TEST_CASE("SHARP: neither steps nor ramp grow with the ranks; the published poin
     const double bytes = gib * kGiB, n = 64;
     return 2 * (n - 1) / n * bytes / comm::collective_time(CollectiveKind::all_reduce, bytes, across(8, 8, 450, 50), network) / 1e9;
   };
+  // An all-reduce of nothing: NCCL's latency of NVLS and of its tree over the network's switches, whatever the ranks.
+  for (const int domains : {2, 64})
+    CHECK(comm::collective_time(CollectiveKind::all_reduce, 1, across(domains, 8, 450, 50), network) * 1e6 ==
+          doctest::Approx(comm::collective_fit(GpuGeneration::hopper).nvls.base + 18).epsilon(0.01));
   CHECK(bus(0.5) == doctest::Approx(356).epsilon(0.05));
   CHECK(bus(8) == doctest::Approx(387).epsilon(0.05));
   const comm::Network without = network_of(GpuGeneration::hopper);

@@ -178,3 +178,13 @@ TEST_CASE("whole tensors dealt out: the rank with an embedding has more state th
   CHECK(bytes(older, MemoryTerm::exp_avg_sq) > bytes(layerwise, MemoryTerm::exp_avg_sq));
   CHECK(bytes(older, MemoryTerm::gradients) == doctest::Approx(bytes(families::scenario_of("Muon"), MemoryTerm::gradients)).epsilon(kClose));
 }
+
+TEST_CASE("whole tensors, more ranks than tensors: one grid deals one list, so the fullest owns the largest of all; two deal two") {
+  Scenario s = families::scenario_of("older layer-wise Muon");
+  s.job.model = io::load_model("Mixtral-8x7B");
+  s.job.gpus = s.job.training.global_batch_size = 2048;
+  const double table = 32000.0 * 4096, expert = 2.0 * 14336 * 4096;   // the embedding; gate and up projection of an expert
+  CHECK(bytes(s, MemoryTerm::master_weights) == 4 * table);
+  s.base.ep = 2;   // experts on a grid of their own
+  CHECK(bytes(s, MemoryTerm::master_weights) == 4 * (table + expert));
+}

@@ -157,6 +157,10 @@ TEST_CASE("a tower of the front end's own layers is split and recomputed as the 
   CHECK(averaged(published, 4));
   CHECK_FALSE(averaged(published, 1));
   CHECK_FALSE(averaged(own, 4));
+  // Megatron does that; tools of torch reduce a tower's gradients with the rest of the sharded module.
+  Job torch = published;
+  torch.stack = io::load_stack("torch-fsdp2");
+  CHECK_FALSE(averaged(torch, 4));
 
   // Megatron-SWIFT checkpoints published modules whatever the decoder does, if they train.
   Job swift = own;

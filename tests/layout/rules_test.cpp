@@ -94,6 +94,20 @@ TEST_CASE("a rule asserted by one entry point binds that one only") {
   CHECK_FALSE(first_violation(twelve_gpus, layout));   // torch tools share 8 layers over 3 stages
 }
 
+TEST_CASE("tools of torch too have whole instances, and no virtual stages without a pipeline") {
+  const auto first = [](const Job& job, auto change) {
+    Layout layout = plain_layout();
+    change(layout);
+    const auto violation = first_violation(job, layout);
+    return violation ? rules()[std::size_t(violation->rule)].code : std::string_view();
+  };
+  CHECK(first(torch_tools(dense_job()), [](Layout& l) { l.optimizer_instances = 4; }) == "");
+  CHECK(first(torch_tools(dense_job()), [](Layout& l) { l.optimizer_instances = 3; }) == "instances_divide_dp");
+  CHECK(first(torch_tools(moe_job()), [](Layout& l) { l.ep = 8, l.optimizer_instances = 4; }) == "instances_divide_edp");
+  CHECK(first(torch_tools(dense_job()), [](Layout& l) { l.vpp = 2; }) == "vpp_needs_pp");
+  CHECK(first(torch_tools(dense_job()), [](Layout& l) { l.pp = l.vpp = 2; }) == "");
+}
+
 TEST_CASE("a rule that a stack began to assert does not bind older software") {
   Job job = dense_job();
   Layout layout = plain_layout();

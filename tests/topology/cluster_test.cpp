@@ -31,7 +31,10 @@ TEST_CASE("edges join what they say") {
   for (const auto& e : parts.edges) {
     const VertexKind a = parts.vertices[std::size_t(e.from)].kind, b = parts.vertices[std::size_t(e.to)].kind;
     if (e.kind == topology::LinkKind::nvlink) CHECK((a == VertexKind::gpu && b == VertexKind::nvswitch));
-    if (e.kind == topology::LinkKind::host) CHECK((a == VertexKind::gpu && b == VertexKind::cpu));
+    if (e.kind == topology::LinkKind::host) {
+      CHECK((a == VertexKind::gpu && b == VertexKind::cpu));
+      CHECK(in_us(e.latency) == doctest::Approx(0.58));
+    }
     if (e.kind == topology::LinkKind::uplink) CHECK((a == VertexKind::leaf && b == VertexKind::spine));
   }
 }
@@ -57,6 +60,14 @@ TEST_CASE("routes take NVLink in the domain, the rail outside, a neighbour's NIC
   CHECK(far.over_spine);
   CHECK(far.network_switches == 3);
   CHECK(c.route(3, 3).latency == Seconds(0));
+}
+
+TEST_CASE("host memory is no way from one GPU to another, however near it is") {
+  HardwareSpec slow = hgx_b200();
+  slow.fabric.nvlink_latency_us.value = 4;   // two hops of 2 us, against two of 0.58 us over the host and 5.1 us over NICs
+  const auto& route = Cluster(slow, 8).route(0, 5);
+  CHECK(route.nvlink_hops == 2);
+  CHECK(in_us(route.latency) == doctest::Approx(4));
 }
 
 TEST_CASE("every pair has a route, also with a short last node") {
