@@ -9,6 +9,7 @@ namespace {
 
 /// {"value": 3.35, "kind": "datasheet", "source": "..."}: no figure without its provenance.
 Figure read_figure(const Value& value, double least = 0) {
+  if (!value.is_object()) value.refuse(R"({"value": ..., "kind": "datasheet" or "assumed", ..., "source": ...})", "no figure without its provenance");
   Object o(value);
   Figure f;
   f.value = o.at("value").as_number(least);

@@ -2,6 +2,7 @@
 #include "io/read_model.hpp"
 
 #include "io/data_dir.hpp"
+#include "io/hf_config.hpp"
 #include "io/load.hpp"
 
 namespace shardfit::io {
@@ -39,20 +40,13 @@ std::string file_of_alias(const std::string& name) {
   return {};
 }
 
-/// A model's configuration as Hugging Face publishes it has other keys, and no shapes of what its code adds.
-void refuse_foreign(const Value& value) {
-  if (!value.is_object() || value.json().contains("text")) return;
-  for (const char* key : {"model_type", "architectures"})
-    if (value.json().contains(key))
-      value.refuse("a model file of shardfit, as those in models/",
-                   "this is a Hugging Face configuration: copy the nearest file of models/ (`shardfit list models`) and put its "
-                   "numbers in; models/README.md names every key");
-}
-
 }  // namespace
 
 ModelSpec read_model(const Value& value) {
-  refuse_foreign(value);
+  if (is_hf_config(value)) {
+    const Json converted = model_of_hf(value);
+    return read_model(Value(converted, value.place()));
+  }
   Object object(value);
   ModelSpec model;
   object.get("schema_version", 1, 1, 1);

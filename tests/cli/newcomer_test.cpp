@@ -65,13 +65,13 @@ TEST_CASE("- is stdout") {
   CHECK(run({"list", "models", "-o", "-"}).out == run({"list", "models"}).out);
 }
 
-TEST_CASE("a Hugging Face configuration is told from a broken model file") {
+TEST_CASE("a Hugging Face configuration of a family that is not read is told from a broken model file") {
   const Folder folder;
   const std::string config = folder.file("config.json");
-  std::ofstream(config) << R"({"architectures": ["OlmoeForCausalLM"], "model_type": "olmoe", "hidden_size": 2048})";
+  std::ofstream(config) << R"({"architectures": ["JambaForCausalLM"], "model_type": "jamba", "hidden_size": 2048})";
   const Ran ran = run({"estimate", kSmall, "--set", "model=" + config});
   CHECK(ran.code == 2);
-  CHECK(says(ran.err, "this is a Hugging Face configuration"));
+  CHECK(says(ran.err, "expected a Hugging Face configuration of llama"));
   CHECK(says(ran.err, "models/README.md"));
 }
 
