@@ -50,6 +50,16 @@ EnumArray<Math, Figure> read_peaks(const Value& value) {
   return peaks;
 }
 
+/// How well a curve met its points, and the end of its block.
+template <class Curve>
+void read_fit(Object& o, Curve& c) {
+  c.error_median = o.at("error_median").as_number(0);
+  c.error_p90 = o.at("error_p90").as_number(0);
+  o.ignore("kind");
+  o.ignore("source");
+  o.done();
+}
+
 GemmCurve read_gemm_curve(const Value& value) {
   Object o(value);
   GemmCurve c;
@@ -57,11 +67,7 @@ GemmCurve read_gemm_curve(const Value& value) {
   c.launch_us = o.at("launch_us").as_number(0);
   c.k_half = o.at("k_half").as_number(0);
   c.wave = o.at("wave").as_number(0);
-  c.error_median = o.at("error_median").as_number(0);
-  c.error_p90 = o.at("error_p90").as_number(0);
-  o.ignore("kind");
-  o.ignore("source");
-  o.done();
+  read_fit(o, c);
   return c;
 }
 
@@ -71,11 +77,7 @@ AttentionCurve read_attention_curve(const Value& value) {
   c.head_dim = o.at("head_dim").as_int(0);
   c.rate_tflops = o.at("rate_tflops").as_number(1);
   c.seq_half = o.at("seq_half").as_number(0);
-  c.error_median = o.at("error_median").as_number(0);
-  c.error_p90 = o.at("error_p90").as_number(0);
-  o.ignore("kind");
-  o.ignore("source");
-  o.done();
+  read_fit(o, c);
   return c;
 }
 

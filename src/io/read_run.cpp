@@ -65,6 +65,50 @@ void append(std::vector<std::string>& to, const std::vector<std::string>& from) 
   to.insert(to.end(), from.begin(), from.end());
 }
 
+/// What follows from training, stack and layout together, where the file leaves it out; each with its words.
+void fill_in_jointly(Scenario& s, const std::optional<Value>& stack_value, Missing missing) {
+  if (fsdp_drops_fusion(s.job.stack, s.base, stack_value)) {
+    s.job.stack.grad_accumulation_fusion = false;
+    s.assumptions.push_back(
+        "Megatron-FSDP runs without gradient accumulation fusion (stack.grad_accumulation_fusion)");
+  }
+  if (missing == Missing::assume)
+    if (const auto split = assumed_split(s.job.model, s.job.training, s.base)) {
+      s.base.split = *split;
+      s.assumptions.push_back(fmt::format("layers are split as {} (layout.pipeline_layout)",
+                                          split->text.empty() ? "one stage" : split->text));
+    }
+
+  if (missing == Missing::assume && needs_precision_aware(s.job, s.base)) {
+    s.job.training.optimizer.precision_aware = true;
+    s.assumptions.push_back(
+        "the precision-aware optimizer is assumed: optimizer offload does not start without it "
+        "(training.optimizer.precision_aware)");
+  }
+
+  if (runs_vision(s.job.model, s.job.training) && s.job.stack.entry_point == EntryPoint::megatron_bridge &&
+      tower_family(s.job.model).family.empty())
+    s.assumptions.push_back(fmt::format(
+        "how Megatron-Bridge builds the tower of family \"{}\" is not known: taken as the published module, whole on every "
+        "tensor-parallel rank and never recomputed (model.family)", s.job.model.family));
+
+  if (s.job.training.global_batch_size == 0) {
+    s.job.training.global_batch_size = assumed_batch(s.base, s.job.gpus);
+    s.assumptions.push_back(
+        fmt::format("global_batch_size {} is assumed: the pipeline just filled "
+                    "(training.global_batch_size)",
+                    s.job.training.global_batch_size));
+  }
+  if (missing == Missing::assume)
+    if (const int batch = whole_batch(s.job, s.base); batch != s.job.training.global_batch_size) {
+      s.assumptions.push_back(
+          fmt::format("global_batch_size {} is taken as {}, which replicas of this layout divide "
+                      "(training.global_batch_size)",
+                      s.job.training.global_batch_size, batch));
+      s.job.training.global_batch_size = batch;
+    }
+}
+
 }  // namespace
 
 Scenario read_run(const Value& value, const RunRules& rules) {
@@ -113,46 +157,7 @@ Scenario read_run(const Value& value, const RunRules& rules) {
   s.sequence_parallel_above_tp_1 = sequence_parallel_above_tp_1(block, over, context);
   append(s.assumptions, layout.assumptions);
   if (assumed) assumed->done();
-  if (fsdp_drops_fusion(s.job.stack, s.base, stack_value)) {
-    s.job.stack.grad_accumulation_fusion = false;
-    s.assumptions.push_back(
-        "Megatron-FSDP runs without gradient accumulation fusion (stack.grad_accumulation_fusion)");
-  }
-  if (rules.missing == Missing::assume)
-    if (const auto split = assumed_split(s.job.model, s.job.training, s.base)) {
-      s.base.split = *split;
-      s.assumptions.push_back(fmt::format("layers are split as {} (layout.pipeline_layout)",
-                                          split->text.empty() ? "one stage" : split->text));
-    }
-
-  if (rules.missing == Missing::assume && needs_precision_aware(s.job, s.base)) {
-    s.job.training.optimizer.precision_aware = true;
-    s.assumptions.push_back(
-        "the precision-aware optimizer is assumed: optimizer offload does not start without it "
-        "(training.optimizer.precision_aware)");
-  }
-
-  if (runs_vision(s.job.model, s.job.training) && s.job.stack.entry_point == EntryPoint::megatron_bridge &&
-      tower_family(s.job.model).family.empty())
-    s.assumptions.push_back(fmt::format(
-        "how Megatron-Bridge builds the tower of family \"{}\" is not known: taken as the published module, whole on every "
-        "tensor-parallel rank and never recomputed (model.family)", s.job.model.family));
-
-  if (s.job.training.global_batch_size == 0) {
-    s.job.training.global_batch_size = assumed_batch(s.base, s.job.gpus);
-    s.assumptions.push_back(
-        fmt::format("global_batch_size {} is assumed: the pipeline just filled "
-                    "(training.global_batch_size)",
-                    s.job.training.global_batch_size));
-  }
-  if (rules.missing == Missing::assume)
-    if (const int batch = whole_batch(s.job, s.base); batch != s.job.training.global_batch_size) {
-      s.assumptions.push_back(
-          fmt::format("global_batch_size {} is taken as {}, which replicas of this layout divide "
-                      "(training.global_batch_size)",
-                      s.job.training.global_batch_size, batch));
-      s.job.training.global_batch_size = batch;
-    }
+  fill_in_jointly(s, stack_value, rules.missing);
   s.space = read_search(search, s.job, s.base, std::max(s.job.gpus, rules.largest_gpus));
   o.done();
   return s;

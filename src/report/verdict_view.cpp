@@ -16,6 +16,17 @@ Fact number_fact(const char* key, const char* title, double n, int digits, std::
   return {{key, title, ColumnKind::number, digits}, n, std::move(remark)};
 }
 
+/// ", ranks 64-127": the global ranks of a stage, which cost the same; nothing without a pipeline.
+std::string ranks_text(const Estimate& estimate, int stage) {
+  const Layout& l = estimate.layout;
+  if (l.pp == 1) return {};
+  const int inner = l.tp * l.cp;
+  if (l.use_tp_pp_dp_mapping && estimate.grid.dp > 1)
+    return fmt::format(", ranks {}-{} of every {}", stage * inner, (stage + 1) * inner - 1, inner * l.pp);
+  const int each = inner * estimate.grid.dp;
+  return fmt::format(", ranks {}-{}", stage * each, (stage + 1) * each - 1);
+}
+
 }  // namespace
 
 std::string verdict_text(const Verdict& verdict) {
@@ -31,7 +42,7 @@ Section verdict_section(const Estimate& estimate) {
   Facts facts;
   facts.push_back({{"fits", "fits", ColumnKind::flag}, v.fits, {}});
   facts.push_back(bytes_fact("peak_memory", "device memory", v.need,
-                             fmt::format("fullest rank: stage {}, {}", v.stage, name_of(v.moment))));
+                             fmt::format("fullest rank: stage {}{}, {}", v.stage, ranks_text(estimate, v.stage), name_of(v.moment))));
   facts.push_back(bytes_fact("usable_memory", "usable", v.usable));
   facts.push_back(bytes_fact("margin", "margin", v.margin()));
   facts.push_back({{"p_oom", "chance of OOM", ColumnKind::ratio, 0}, v.p_oom, "from the model's error band"});

@@ -109,3 +109,18 @@ TEST_CASE("a sweep's last line warns of padding, of a peak at the edge, of a sea
                   "none", "--expert-overlap", "false", "--pipeline-split", "layout:Et*4|(t*4|)*14tmL"}).out,
              "one layout alone is no search"));
 }
+
+TEST_CASE("the fullest stage is named with its ranks, in either order of ranks") {
+  const std::vector<std::string> asked{"check", "qwen3-235b-gb200", "--layout", "tp2-cp1-pp2-ep8-etp1-mbs1-sp-sh:optimizer"};
+  const auto verdict = [&](std::vector<std::string> more) {
+    std::vector<std::string> args = asked;
+    args.insert(args.end(), more.begin(), more.end());
+    const std::string out = run(args).out;
+    const auto at = out.find("fullest rank: stage ");
+    REQUIRE(at != std::string::npos);
+    return out.substr(at, out.find(')', at) - at);
+  };
+  CHECK(says(verdict({"--gpus", "64"}), "stage 0, ranks 0-31, "));
+  CHECK(says(verdict({"--gpus", "64", "--tp-pp-dp-mapping", "true", "--ep", "2"}), "stage 0, ranks 0-1 of every 4, "));
+  CHECK_FALSE(says(verdict({"--gpus", "64", "--pp", "1"}), "ranks"));
+}
