@@ -158,10 +158,10 @@ Op proj_op(const CompressedMqaSpec& m, const Shapes& s) {
   add_linear(op, down, s);
   Linear up = linear("linear_proj", s.tokens, s.hidden, groups * m.o_lora_rank, Split::tensor);
   up.row_parallel = true;
-  up.adapter = LoraTarget::linear_proj;
+  up.adapter = LinearModule::linear_proj;
   add_linear(op, up, s);
   keep_linear_input(op, s, "o_compressed", double(s.tokens), double(groups * m.o_lora_rank), {}, {},
-                    {LoraTarget::linear_proj});
+                    {LinearModule::linear_proj});
   add_row_traffic(op, s, double(s.hidden));
   add_host(op.forward, kRotationCalls, kRotationLaunches);
   add_host(op.backward, kRotationCalls, kRotationLaunches);

@@ -159,7 +159,7 @@ void keep_tensors(Op& op, const CoreAttention& core, const Shapes& s) {
        OffloadModule::core_attn);
   // The result is also the input of the output projection, which keeps it by reference; so recompute frees it only
   // where nothing after it trains.
-  const bool held = needs_linear_input(s, {LoraTarget::linear_proj});
+  const bool held = needs_linear_input(s, {LinearModule::linear_proj});
   keep(op, s, "context", tensor_bytes(n, core.context, s.e), held ? EnumSet<RecomputeModule>{} : rerun,
        OffloadModule::attn_proj);
   if (exchanges_heads(s)) keep(op, s, "context_before_exchange", tensor_bytes(n, core.context, s.e), rerun);

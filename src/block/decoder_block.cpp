@@ -31,7 +31,7 @@ struct NormPlace {
   NormOutput output = NormOutput::one_linear;
   EnumSet<RecomputeModule> dropped_by;
   std::optional<OffloadModule> offload_input, offload_output;
-  EnumSet<LoraTarget> adapters;
+  EnumSet<LinearModule> adapters;
   std::optional<GraphScope> scope;
   bool apart = false;              ///< a module of its own, not inside the linear after it
 };
@@ -50,10 +50,10 @@ NormPlace before_mixer(const MixerKind& kind, const Shapes& s) {
   // A fused norm runs inside the linear's offload scope; a separate one has its own.
   place.offload_input = apart ? OffloadModule::attn_norm : OffloadModule::qkv_linear;
   place.offload_output = OffloadModule::qkv_linear;
-  place.adapters = {LoraTarget::linear_qkv};
-  if (is_recurrent(kind)) place.adapters = {LoraTarget::in_proj};
+  place.adapters = {LinearModule::linear_qkv};
+  if (is_recurrent(kind)) place.adapters = {LinearModule::in_proj};
   if (latent)
-    place.adapters = {LoraTarget::linear_q_down_proj, LoraTarget::linear_kv_down_proj, LoraTarget::linear_q_proj};
+    place.adapters = {LinearModule::linear_q_down_proj, LinearModule::linear_kv_down_proj, LinearModule::linear_q_proj};
   place.scope = std::holds_alternative<Mamba2Spec>(kind) ? GraphScope::mamba : GraphScope::attn;
   return place;
 }
@@ -73,7 +73,7 @@ NormPlace before_mlp(const MlpKind& kind, const Shapes& s) {
     if (!s.transformer_engine) place.offload_input = OffloadModule::mlp_norm;
     place.scope = GraphScope::mlp;
   }
-  place.adapters = {LoraTarget::linear_fc1};
+  place.adapters = {LinearModule::linear_fc1};
   return place;
 }
 

@@ -38,9 +38,9 @@ Op fc1_op(const Ffn& f, const Shapes& s, std::int64_t out) {
   linear.out = out;
   linear.in = s.hidden;
   linear.bias = f.bias;
-  linear.adapter = LoraTarget::linear_fc1;
+  linear.adapter = LinearModule::linear_fc1;
   add_linear(op, linear, s);
-  add_column_traffic(op, s, double(s.hidden));
+  add_column_traffic(op, of_module(s, linear.adapter), double(s.hidden));
   return op;
 }
 
@@ -74,11 +74,11 @@ Op fc2_op(const Ffn& f, const Shapes& s, std::int64_t width) {
   linear.in = width;
   linear.bias = f.bias;
   linear.row_parallel = true;
-  linear.adapter = LoraTarget::linear_fc2;
+  linear.adapter = LinearModule::linear_fc2;
   add_linear(op, linear, inner);
   keep_linear_input(op, s, "activation_out", double(s.tokens), double(width), f.recomputed_by, {},
-                    {LoraTarget::linear_fc2});
-  add_row_traffic(op, s, double(s.hidden));
+                    {LinearModule::linear_fc2});
+  add_row_traffic(op, of_module(s, linear.adapter), double(s.hidden));
   return op;
 }
 

@@ -56,9 +56,9 @@ Op in_op(const Widths& w, const Shapes& s) {
   l.tokens = double(s.tokens);
   l.out = w.projected();
   l.in = s.hidden;
-  l.adapter = LoraTarget::in_proj;
+  l.adapter = LinearModule::in_proj;
   add_linear(op, l, s);
-  add_column_traffic(op, s, double(s.hidden));
+  add_column_traffic(op, of_module(s, l.adapter), double(s.hidden));
   add_sequence_exchange(op, "projected_exchange", double(w.projected()), s);
   op.transients.push_back(
       {"projected_gradient", tensor_bytes(double(s.tokens), double(w.projected()), s.e), Moment::backward, {}});
@@ -111,7 +111,7 @@ Op norm_op_gated(const Widths& w, const Shapes& s) {
   const double n = double(s.tokens), value = double(w.value);
   keep(op, s, "gate", tensor_bytes(n, value, s.e));
   keep(op, s, "normed", tensor_bytes(n, value, s.e), rerun);
-  keep_linear_input(op, s, "out_proj_in", n, value, rerun, {}, {LoraTarget::out_proj});
+  keep_linear_input(op, s, "out_proj_in", n, value, rerun, {}, {LinearModule::out_proj});
   add_memory(op.forward, op.name, kNormForward * n * value);
   add_memory(op.backward, op.name, kNormBackward * n * value, Pass::dgrad);
   add_host(op.forward, kNormCalls, kNormLaunches - 1);
@@ -128,10 +128,10 @@ Op out_op(const Widths& w, const Shapes& s) {
   l.out = s.hidden;
   l.in = w.value;
   l.row_parallel = true;
-  l.adapter = LoraTarget::out_proj;
+  l.adapter = LinearModule::out_proj;
   add_linear(op, l, s);
   add_sequence_exchange(op, "result_exchange", double(w.value), s);
-  add_row_traffic(op, s, double(s.hidden));
+  add_row_traffic(op, of_module(s, l.adapter), double(s.hidden));
   return op;
 }
 

@@ -65,9 +65,9 @@ Op qkv_op(const GqaSpec& g, const Widths& w, const Shapes& s) {
   l.out = w.qkv_rows;
   l.in = s.hidden;
   l.bias = g.qkv_bias;
-  l.adapter = LoraTarget::linear_qkv;
+  l.adapter = LinearModule::linear_qkv;
   add_linear(op, l, s);
-  add_column_traffic(op, s, double(s.hidden));
+  add_column_traffic(op, of_module(s, l.adapter), double(s.hidden));
   if (w.gathers) add_head_gather(op, w, s);
   add_host(op.forward, kModuleCalls);
   return op;
@@ -123,7 +123,7 @@ Op gate_op(const Widths& w, const Shapes& s) {
   Op op = attention_part("output_gate");
   const double n = double(s.tokens), width = double(w.gate);
   keep(op, s, "gate", tensor_bytes(n, width, s.e));
-  keep_reference_input(op, s, "gated_context", n, width, {LoraTarget::linear_proj});
+  keep_reference_input(op, s, "gated_context", n, width, {LinearModule::linear_proj});
   add_memory(op.forward, op.name, kGateForward * n * width);
   add_memory(op.backward, op.name, kGateBackward * n * width, Pass::dgrad);
   return op;
@@ -138,9 +138,9 @@ Op proj_op(const GqaSpec& g, const Widths& w, const Shapes& s) {
   l.in = w.query;
   l.bias = g.o_bias;
   l.row_parallel = true;
-  l.adapter = LoraTarget::linear_proj;
+  l.adapter = LinearModule::linear_proj;
   add_linear(op, l, s);
-  add_row_traffic(op, s, double(s.hidden));
+  add_row_traffic(op, of_module(s, l.adapter), double(s.hidden));
   keep_delayed_copy(op, s, double(s.tokens), double(w.query));
   return op;
 }

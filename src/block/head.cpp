@@ -38,6 +38,11 @@ constexpr double kPlainReductions = 3, kFusedReductions = 2;      ///< all-reduc
 // Megatron-Bridge training/gpt_step.py): the batch and its masks, the model, the loss, its mask, sum and average.
 constexpr double kStepCalls = 5, kStepLaunches = 6, kLossCalls = 3, kLossLaunches = 6, kLossBackward = 3;
 
+/// With fp8_output_proj the projection is a linear of Transformer Engine's in mxfp8, its weight in bf16 since it is built
+/// outside the context of fp8 parameters; else Megatron's own in bf16. Source: Megatron-LM core/extensions/
+/// transformer_engine.py:TELMHeadColumnParallelLinear, core/models/gpt/gpt_model.py.
+Precision output_precision(const Shapes& s) { return s.fp8_output_proj ? Precision::mxfp8 : s.precision; }
+
 double columns(const Shapes& s) { return double(s.vocab / s.tp); }
 double logits(const Shapes& s) { return double(s.tokens) * columns(s); }
 
@@ -47,13 +52,15 @@ Op output_op(const LossUse& use, const Shapes& s) {
   op.view = use.view;
   Shapes inner = s;  // whatever trains is below the head
   inner.needs_input_grad = runs_backward(s);
+  inner.precision = output_precision(s);
   Linear linear;
   linear.name = "output_projection";
   linear.group = ParamGroup::lm_head;
   linear.tokens = double(s.tokens);
   linear.out = s.vocab / s.tp;
   linear.in = s.hidden;
-  linear.quantized = false;
+  linear.quantized = s.fp8_output_proj;
+  linear.stored_in_bf16 = true;
   add_linear(op, linear, inner);
   op.weights.front().embedding = true;
   op.weights.front().bf16_linear = true;
@@ -64,7 +71,7 @@ Op output_op(const LossUse& use, const Shapes& s) {
     again.pass = Pass::dgrad;
     op.backward.kernels.push_back(again);
   }
-  add_column_traffic(op, inner, double(s.hidden), false);
+  add_column_traffic(op, inner, double(s.hidden), s.fp8_output_proj);
   add_host(op.forward, kStepCalls, kStepLaunches);
   return op;
 }
@@ -158,8 +165,11 @@ void add_final_norm(Op& op, const Shapes& s) {
   if (runs_backward(s)) add_memory(op.backward, "final_norm", kNormBackwardBytes * elements, Pass::dgrad);
   keep(op, s, "final_norm_in", tensor_bytes(rows, width, s.e));
   keep(op, s, "final_norm_statistics", tensor_bytes(rows, 1, norm_statistics_width(s)));
-  // The projection's wgrad reads the output; a frozen one needs it no more.
-  if (trains_base(s)) keep(op, s, "final_norm_out", tensor_bytes(rows, width, s.e));
+  // The projection's wgrad reads the output, or its quantised copy; a frozen one needs it no more.
+  Shapes reader = s;
+  reader.precision = output_precision(s);
+  const double kept = s.fp8_output_proj ? linear_input_width(reader) : s.e;
+  if (trains_base(s)) keep(op, s, "final_norm_out", tensor_bytes(rows, width, kept));
 }
 
 void append_stream_merge(const Shapes& s, View view, OpList& ops) {

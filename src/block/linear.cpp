@@ -98,7 +98,7 @@ void add_adapter(Op& op, const Linear& l, const Shapes& s) {
 
 /// An output whose readers are all frozen is not kept, whatever it is kept as otherwise.
 void keep_norm_output(Op& op, const Shapes& s, double rows, double cols, EnumSet<RecomputeModule> dropped_by,
-                      NormOutput output, EnumSet<LoraTarget> adapters) {
+                      NormOutput output, EnumSet<LinearModule> adapters) {
   const bool copies = is_quantized(s.precision) && trains_base(s);
   switch (output) {
     case NormOutput::not_kept: return;
@@ -141,21 +141,30 @@ Weight& add_weight(Op& op, const char* name, ParamGroup group, std::int64_t rows
   return op.weights.back();
 }
 
-void add_linear(Op& op, const Linear& l, const Shapes& s) {
-  const bool trains = trains_base(s);
+void add_linear(Op& op, const Linear& l, const Shapes& layer) {
+  const Shapes s = of_module(layer, l.adapter);
+  const bool trains = trains_base(s), quantized = l.quantized && is_quantized(s.precision);
   Weight& w = add_weight(op, l.name, l.group, l.out, l.in, l.split, s);
-  w.linear = l.quantized;
+  set_storage(w, l.quantized, quantized, !l.stored_in_bf16 && s.precision == layer.precision, s);
   w.count = l.repeats;
   if (l.bias) add_weight(op, "bias", l.group, l.out, 1, l.row_parallel ? Split::replicated : l.split, s);
   const double out = double(l.out), in = double(l.in), repeats = double(l.repeats);
-  if (l.quantized && !l.input_already_cast) add_quantize(op.forward, l.name, l.tokens, in * repeats, s);
+  if (quantized && !l.input_already_cast) add_quantize(op.forward, l.name, l.tokens, in * repeats, s);
   add_gemms(op, l.name, math_of_linear(l, s), l.tokens, out, in, s, s.needs_input_grad, trains, repeats);
-  if (l.quantized && (s.needs_input_grad || trains)) add_quantize(op.backward, l.name, l.tokens, out * repeats, s);
-  const double quantized = l.quantized && is_quantized(s.precision) ? 1 : 0;
+  if (quantized && (s.needs_input_grad || trains)) add_quantize(op.backward, l.name, l.tokens, out * repeats, s);
   add_host(op.forward, kLinearForwardCalls + quantized * kQuantizedForwardCalls);
   if (s.needs_input_grad || trains)
     add_host(op.backward, kFunctionCalls + (trains ? kHookCalls : 0) + quantized * kQuantizedBackwardCalls);
   if (l.adapter && s.lora_rank > 0 && s.lora_targets.contains(*l.adapter)) add_adapter(op, l, s);
+}
+
+void set_storage(Weight& w, bool linear, bool quantized, bool as_run, const Shapes& s) {
+  w.linear = quantized && as_run;
+  w.bf16_linear = linear && !w.linear;
+  if (!quantized || as_run) return;
+  const bool per_tensor = s.precision == Precision::fp8_tensorwise || s.precision == Precision::fp8_delayed;
+  const bool one_form = per_tensor && s.generation == GpuGeneration::blackwell;
+  w.copy_width = linear_input_width(s) * (one_form ? 1 : 2);
 }
 
 void add_quantize(Work& work, const char* name, double rows, double cols, const Shapes& s) {
@@ -187,6 +196,13 @@ void add_host(Work& work, double calls, double kernels) {
   work.host.kernels += kernels;
 }
 
+double linear_input_width(const Shapes& s, EnumSet<LinearModule> readers) {
+  for (std::size_t i = 0; i < kCount<LinearModule>; ++i)
+    if (const LinearModule m = LinearModule(i); readers.contains(m) && s.module_precision[m])
+      return linear_input_width(of_module(s, m));
+  return linear_input_width(s);
+}
+
 double linear_input_width(const Shapes& s) {
   switch (s.precision) {
     case Precision::fp8_delayed:
@@ -206,14 +222,14 @@ void keep(Op& op, const Shapes& s, const char* name, Bytes bytes, EnumSet<Recomp
 
 void keep_linear_input(Op& op, const Shapes& s, const char* name, double rows, double cols,
                        EnumSet<RecomputeModule> dropped_by, std::optional<OffloadModule> offload,
-                       EnumSet<LoraTarget> adapters) {
+                       EnumSet<LinearModule> adapters) {
   if (!needs_linear_input(s, adapters)) return;
-  const double width = trains_base(s) ? linear_input_width(s) : s.e;
+  const double width = trains_base(s) ? linear_input_width(s, adapters) : s.e;
   keep(op, s, name, tensor_bytes(rows, cols, width), dropped_by, offload);
 }
 
 void keep_reference_input(Op& op, const Shapes& s, const char* name, double rows, double cols,
-                          EnumSet<LoraTarget> adapters) {
+                          EnumSet<LinearModule> adapters) {
   if (needs_linear_input(s, adapters)) keep(op, s, name, tensor_bytes(rows, cols, s.e));
 }
 
@@ -228,7 +244,7 @@ void add_norm_weights(Op& op, const char* name, std::int64_t width, NormKind kin
 }
 
 Op norm_op(const char* name, const Shapes& s, std::int64_t width, EnumSet<RecomputeModule> output_dropped_by,
-           std::optional<GraphScope> scope, NormOutput output, EnumSet<LoraTarget> adapters) {
+           std::optional<GraphScope> scope, NormOutput output, EnumSet<LinearModule> adapters) {
   Op op = part_op(name, View::norm, scope);
   op.recomputed_by = output_dropped_by;
   add_norm_weights(op, name, width, s.norm, s);

@@ -14,11 +14,12 @@ struct Linear {
   std::int64_t out = 0, in = 0;     ///< widths on this rank
   Split split = Split::tensor;
   bool bias = false;
-  bool quantized = true;            ///< runs in the job's precision; false: always in bf16 (router, head)
+  bool quantized = true;            ///< runs in the layer's precision; false: always in bf16 (router, head)
   bool input_already_cast = false;  ///< shares the quantised input of a linear before it
   bool row_parallel = false;        ///< `in` is the split width; else `out` is (only with Split::tensor)
   std::int64_t repeats = 1;         ///< matrices of this shape side by side, each with its own input (block-diagonal)
-  std::optional<LoraTarget> adapter;   ///< the name by which LoRA may target it
+  std::optional<LinearModule> adapter;   ///< the name by which LoRA or a quant_recipe may mean it
+  bool stored_in_bf16 = false;      ///< built outside the run's fp8 parameters: a bf16 weight with quantised copies beside it
 };
 
 /// An empty operation.
@@ -35,6 +36,10 @@ Weight& add_weight(Op& op, const char* name, ParamGroup group, std::int64_t rows
 /// also gets its two low-rank weights, their kernels, kept inputs and gathers. The linear's own input is not added to
 /// `saved`: whoever makes that tensor does, see `linear_input`.
 void add_linear(Op& op, const Linear& linear, const Shapes& shapes);
+
+/// Says how a linear's weight is stored: in the run's own quantised form (`as_run`), or in bf16, with quantised copies
+/// where it multiplies in fp8 or fp4 all the same (one form for per-tensor fp8 on Blackwell, else by rows and by columns).
+void set_storage(Weight& weight, bool linear, bool quantized, bool as_run, const Shapes& shapes);
 
 /// Adds a quantise pass of a [rows, cols] bf16 tensor to `work`: nothing for bf16. Bytes an element: per-tensor
 /// current scaling 5 (6 on Hopper: no transpose-free GEMM), mxfp8 and 128-block 4.1, nvfp4 5.2.
@@ -60,7 +65,7 @@ enum class NormOutput {
 /// output.
 Op norm_op(const char* name, const Shapes& shapes, std::int64_t width, EnumSet<RecomputeModule> output_dropped_by,
            std::optional<GraphScope> scope, NormOutput output = NormOutput::one_linear,
-           EnumSet<LoraTarget> adapters = {});
+           EnumSet<LinearModule> adapters = {});
 
 /// Adds the parameters of one norm: a weight, and a bias for LayerNorm.
 void add_norm_weights(Op& op, const char* name, std::int64_t width, NormKind kind, const Shapes& shapes,
@@ -75,6 +80,8 @@ constexpr bool runs_backward(const Shapes& s) { return s.needs_input_grad || s.t
 /// Bytes an element of the copy of its input that a quantisable linear keeps for its weight gradient: the activation
 /// type, or 1 (per-tensor fp8), 1 + 1/32 (mxfp8), 1 + 4/128 (128-block), 0.5 + 1/16 (nvfp4).
 double linear_input_width(const Shapes& shapes);
+/// The same of the linear that reads it, where a quant_recipe gives one of `readers` a precision of its own.
+double linear_input_width(const Shapes& shapes, EnumSet<LinearModule> readers);
 
 /// Bytes a row of a norm's statistics: 1/sigma, and the mean of a LayerNorm, fp32.
 double norm_statistics_width(const Shapes& shapes);
@@ -92,16 +99,16 @@ void keep(Op& op, const Shapes& shapes, const char* name, Bytes bytes, EnumSet<R
 /// that the run trains keeps it in bf16.
 void keep_linear_input(Op& op, const Shapes& shapes, const char* name, double rows, double cols,
                        EnumSet<RecomputeModule> dropped_by = {}, std::optional<OffloadModule> offload = {},
-                       EnumSet<LoraTarget> adapters = {});
+                       EnumSet<LinearModule> adapters = {});
 
 /// Whether the weight of a linear, or an adapter among `adapters`, trains and so needs the linear's input.
-constexpr bool needs_linear_input(const Shapes& s, EnumSet<LoraTarget> adapters) {
+constexpr bool needs_linear_input(const Shapes& s, EnumSet<LinearModule> adapters) {
   return trains_base(s) || (s.lora_rank > 0 && s.lora_targets.intersects(adapters));
 }
 
 /// Keeps the bf16 input of a linear that quantises it again in backward (attention's output projection): no copy.
 void keep_reference_input(Op& op, const Shapes& shapes, const char* name, double rows, double cols,
-                          EnumSet<LoraTarget> adapters);
+                          EnumSet<LinearModule> adapters);
 
 /// Delayed scaling cannot quantise again: the output projection keeps an fp8 copy beside the bf16 tensor.
 void keep_delayed_copy(Op& op, const Shapes& shapes, double rows, double cols);

@@ -49,9 +49,9 @@ Op in_op(const Mamba2Spec& m, const Widths& w, const Shapes& s) {
   l.out = w.projected();
   l.in = s.hidden;
   l.bias = m.proj_bias;
-  l.adapter = LoraTarget::in_proj;
+  l.adapter = LinearModule::in_proj;
   add_linear(op, l, s);
-  add_column_traffic(op, s, double(s.hidden));
+  add_column_traffic(op, of_module(s, l.adapter), double(s.hidden));
   add_sequence_exchange(op, "projected_exchange", double(w.projected()), s);
   keep(op, s, "zxBCdt", tensor_bytes(double(s.tokens), double(w.projected()), s.e));
   op.transients.push_back(
@@ -92,7 +92,7 @@ Op out_op(const Mamba2Spec& m, const Widths& w, const Shapes& s) {
   const double n = double(s.tokens), inner = double(w.inner);
   add_norm_weights(op, "gated_norm", w.inner, NormKind::rmsnorm, s, Split::tensor);
   keep(op, s, "norm_in", tensor_bytes(n, inner, s.e));
-  keep_linear_input(op, s, "out_proj_in", n, inner, {}, {}, {LoraTarget::out_proj});
+  keep_linear_input(op, s, "out_proj_in", n, inner, {}, {}, {LinearModule::out_proj});
   add_memory(op.forward, "gated_norm", kGatedNormForward * n * inner);
   add_memory(op.backward, "gated_norm", kGatedNormBackward * n * inner, Pass::dgrad);
   Linear l;
@@ -103,10 +103,10 @@ Op out_op(const Mamba2Spec& m, const Widths& w, const Shapes& s) {
   l.in = w.inner;
   l.bias = m.proj_bias;
   l.row_parallel = true;
-  l.adapter = LoraTarget::out_proj;
+  l.adapter = LinearModule::out_proj;
   add_linear(op, l, s);
   add_sequence_exchange(op, "result_exchange", inner, s);
-  add_row_traffic(op, s, double(s.hidden));
+  add_row_traffic(op, of_module(s, l.adapter), double(s.hidden));
   add_host(op.forward, kNormCalls);
   add_host(op.backward, kNormBackward, 1);
   return op;

@@ -54,7 +54,7 @@ double rotation_bytes(const MlaSpec& m, const Widths& w, const Shapes& s) {
 
 Op attention_part(const char* name) { return part_op(name, View::attention, GraphScope::attn); }
 
-Linear linear(LoraTarget target, std::int64_t tokens, std::int64_t out, std::int64_t in, Split split) {
+Linear linear(LinearModule target, std::int64_t tokens, std::int64_t out, std::int64_t in, Split split) {
   Linear l;
   l.name = name_of(target).data();
   l.tokens = double(tokens);
@@ -70,8 +70,8 @@ Op down_op(const Widths& w, const Shapes& s) {
   const bool compressed_query = w.q_rank > 0;
   const std::int64_t rows = s.stream_tokens;
   if (compressed_query)
-    add_linear(op, linear(LoraTarget::linear_q_down_proj, rows, w.q_rank, s.hidden, Split::replicated), s);
-  Linear kv = linear(LoraTarget::linear_kv_down_proj, rows, w.kv_rank + w.rope, s.hidden, Split::replicated);
+    add_linear(op, linear(LinearModule::linear_q_down_proj, rows, w.q_rank, s.hidden, Split::replicated), s);
+  Linear kv = linear(LinearModule::linear_kv_down_proj, rows, w.kv_rank + w.rope, s.hidden, Split::replicated);
   kv.input_already_cast = compressed_query;
   add_linear(op, kv, s);
   keep(op, s, "compressed", tensor_bytes(double(rows), double(w.q_rank + w.kv_rank + w.rope), s.e), {},
@@ -92,7 +92,7 @@ void add_rotary_key_traffic(Op& op, const Widths& w, const Shapes& s) {
   op.backward.traffic.push_back(t);
 }
 
-void add_latent(Op& op, const MlaSpec& m, const char* norm, const char* kept, std::int64_t rank, LoraTarget reader,
+void add_latent(Op& op, const MlaSpec& m, const char* norm, const char* kept, std::int64_t rank, LinearModule reader,
                 const Shapes& s) {
   const EnumSet<RecomputeModule> rerun{RecomputeModule::mla_up_proj};
   const double rows = double(s.stream_tokens);
@@ -110,14 +110,14 @@ Op up_op(const MlaSpec& m, const Widths& w, const Shapes& s) {
   Op op = attention_part("linear_up_proj");
   op.recomputed_by = {RecomputeModule::mla_up_proj};
   if (w.q_rank > 0) {
-    add_linear(op, linear(LoraTarget::linear_q_up_proj, s.tokens, w.query, w.q_rank, Split::tensor), s);
-    add_latent(op, m, "q_norm", "q_normed", w.q_rank, LoraTarget::linear_q_up_proj, s);
+    add_linear(op, linear(LinearModule::linear_q_up_proj, s.tokens, w.query, w.q_rank, Split::tensor), s);
+    add_latent(op, m, "q_norm", "q_normed", w.q_rank, LinearModule::linear_q_up_proj, s);
   } else {
-    add_linear(op, linear(LoraTarget::linear_q_proj, s.tokens, w.query, s.hidden, Split::tensor), s);
+    add_linear(op, linear(LinearModule::linear_q_proj, s.tokens, w.query, s.hidden, Split::tensor), s);
     add_column_traffic(op, s, double(s.hidden));
   }
-  add_linear(op, linear(LoraTarget::linear_kv_up_proj, s.tokens, w.kv_up, w.kv_rank, Split::tensor), s);
-  add_latent(op, m, "kv_norm", "kv_normed", w.kv_rank, LoraTarget::linear_kv_up_proj, s);
+  add_linear(op, linear(LinearModule::linear_kv_up_proj, s.tokens, w.kv_up, w.kv_rank, Split::tensor), s);
+  add_latent(op, m, "kv_norm", "kv_normed", w.kv_rank, LinearModule::linear_kv_up_proj, s);
   add_rotary_key_traffic(op, w, s);
   const double n = double(s.tokens);
   add_memory(op.forward, op.name, n * rotation_bytes(m, w, s));
@@ -142,11 +142,11 @@ CoreAttention core_of(const MlaSpec& m, const Widths& w, const Shapes& s) {
 
 Op proj_op(const MlaSpec& m, const Widths& w, const Shapes& s) {
   Op op = attention_part("linear_proj");
-  Linear l = linear(LoraTarget::linear_proj, s.tokens, s.hidden, w.value, Split::tensor);
+  Linear l = linear(LinearModule::linear_proj, s.tokens, s.hidden, w.value, Split::tensor);
   l.bias = m.o_bias;
   l.row_parallel = true;
   add_linear(op, l, s);
-  add_row_traffic(op, s, double(s.hidden));
+  add_row_traffic(op, of_module(s, l.adapter), double(s.hidden));
   keep_delayed_copy(op, s, double(s.tokens), double(w.value));
   return op;
 }

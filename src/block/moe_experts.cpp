@@ -136,14 +136,15 @@ void add_shared_adapter(Op& op, std::int64_t out, std::int64_t in, bool input_gr
 struct ExpertLinear {
   const char* name = "";
   std::int64_t out = 0, in = 0;
-  LoraTarget adapter = LoraTarget::linear_fc1;
+  LinearModule adapter = LinearModule::linear_fc1;
   bool bias = false, input_grad = true;
   bool casts_input = true, casts_output_grad = true;
 };
 
-void add_expert_linear(Op& op, const ExpertLinear& l, const MoeSizes& z, const Shapes& s) {
+void add_expert_linear(Op& op, const ExpertLinear& l, const MoeSizes& z, const Shapes& layer) {
+  const Shapes s = of_module(layer, l.adapter);
   Weight w = expert_weight(l.name, ParamGroup::routed_experts, l.out, l.in, z.local_experts);
-  w.linear = true;
+  set_storage(w, true, is_quantized(s.precision), s.precision == layer.precision, s);
   w.trainable = trains_base(s);
   op.weights.push_back(w);
   if (l.bias) {
@@ -163,7 +164,8 @@ void add_expert_linear(Op& op, const ExpertLinear& l, const MoeSizes& z, const S
 }
 
 /// Calls of one of the two grouped linears.
-void add_linear_host(Op& op, const MoeSizes& z, const Shapes& s) {
+void add_linear_host(Op& op, LinearModule module, const MoeSizes& z, const Shapes& layer) {
+  const Shapes s = of_module(layer, module);
   const double each = one_by_one(z, s), quantized = is_quantized(s.precision) ? each : 0;
   add_host(op.forward, kModuleCalls + kLinearForwardCalls + quantized * kQuantizedForwardCalls);
   if (!runs_backward(s)) return;
@@ -189,7 +191,7 @@ Op fc1_op(const MoeMlpSpec& spec, const MoeSizes& z, const Shapes& s) {
   l.input_grad = s.needs_input_grad;
   l.casts_output_grad = !s.fused_grouped_mlp;
   add_expert_linear(op, l, z, s);
-  add_linear_host(op, z, s);
+  add_linear_host(op, l.adapter, z, s);
   keep_linear_input(op, s, "expert_in", z.rows, double(z.inner), kDroppedByMoe,
                     offload_as(s, OffloadModule::expert_fc1), {l.adapter});
   mark_routed(op, 0, z);
@@ -239,12 +241,12 @@ Op fc2_op(const MoeMlpSpec& spec, const MoeSizes& z, const Shapes& s) {
   l.name = "experts.fc2";
   l.out = z.inner;
   l.in = z.width;
-  l.adapter = LoraTarget::linear_fc2;
+  l.adapter = LinearModule::linear_fc2;
   l.bias = spec.bias;
   l.input_grad = runs_backward(s);
   l.casts_input = !s.fused_grouped_mlp;
   add_expert_linear(op, l, z, s);
-  add_linear_host(op, z, s);
+  add_linear_host(op, l.adapter, z, s);
   std::optional<OffloadModule> offload;
   if (s.fused_grouped_mlp) offload = OffloadModule::fused_group_mlp;
   keep_linear_input(op, s, "expert_activation_out", z.rows, double(z.width), kDroppedByActivation, offload,

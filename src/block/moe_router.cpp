@@ -82,7 +82,7 @@ void add_gradient_sums(Op& op, const MoeMlpSpec& spec, const Shapes& s) {
   add_memory(op.backward, "input_gradient_sums", kSumBytes * more_readers * elements, Pass::dgrad);
 }
 
-Op latent_op(const char* name, const MoeSizes& z, const Shapes& s, std::int64_t out, std::int64_t in) {
+Op latent_op(const char* name, LinearModule module, const MoeSizes& z, const Shapes& s, std::int64_t out, std::int64_t in) {
   Op op;
   op.name = name;
   op.view = View::latent;
@@ -94,6 +94,7 @@ Op latent_op(const char* name, const MoeSizes& z, const Shapes& s, std::int64_t 
   linear.out = out;
   linear.in = in;
   linear.split = Split::replicated;
+  linear.adapter = module;
   add_linear(op, linear, s);
   return op;
 }
@@ -154,19 +155,19 @@ Op preprocess_op(const MoeSizes& z, const Shapes& s) {
 }
 
 Op latent_down_op(const MoeSizes& z, const Shapes& s) {
-  Op op = latent_op("latent_down", z, s, z.inner, s.hidden);
+  Op op = latent_op("latent_down", LinearModule::fc1_latent_proj, z, s, z.inner, s.hidden);
   op.scope = GraphScope::moe_router;
   // In bf16 the input is the pre-MLP norm's output, which is kept already.
-  if (is_quantized(s.precision))
-    keep_linear_input(op, s, "latent_down_in", z.tokens, double(s.hidden), kDroppedByMoe);
+  if (is_quantized(of_module(s, LinearModule::fc1_latent_proj).precision))
+    keep_linear_input(op, s, "latent_down_in", z.tokens, double(s.hidden), kDroppedByMoe, {}, {LinearModule::fc1_latent_proj});
   return op;
 }
 
 Op latent_up_op(const MoeSizes& z, const Shapes& s) {
   Shapes inner = s;  // the experts' output needs a gradient wherever they or anything before them train
   inner.needs_input_grad = runs_backward(s);
-  Op op = latent_op("latent_up", z, inner, s.hidden, z.inner);
-  keep_linear_input(op, s, "latent_up_in", z.tokens, double(z.inner), kDroppedByMoe);
+  Op op = latent_op("latent_up", LinearModule::fc2_latent_proj, z, inner, s.hidden, z.inner);
+  keep_linear_input(op, s, "latent_up_in", z.tokens, double(z.inner), kDroppedByMoe, {}, {LinearModule::fc2_latent_proj});
   return op;
 }
 

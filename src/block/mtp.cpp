@@ -72,7 +72,8 @@ Op embedding_op(const MtpSpec& mtp, const Shapes& s) {
 
 }  // namespace
 
-OpList mtp_layer(const TextSpec& text, const Shapes& s, bool first_depth) {
+OpList mtp_layer(const TextSpec& text, const Shapes& run, bool first_depth) {
+  const Shapes s = of_mtp(run);
   const MtpSpec mtp = text.mtp.value_or(MtpSpec{});
   OpList ops{embedding_op(mtp, s), join_op(mtp, s)};
   for (const BlockRef& block : mtp_blocks(text)) {

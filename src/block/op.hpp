@@ -34,13 +34,14 @@ struct Weight {
                                            ///< operation holds the matrix that this one multiplies by
   Split split = Split::replicated;
   bool expert = false;                     ///< lives in the expert grid: reduced over edp, not dp*cp
-  bool linear = false;                     ///< multiplied by a quantisable linear layer: fp8 copies, placeholder gradient
+  bool linear = false;                     ///< multiplied in the run's fp8 or fp4: quantised copies, placeholder gradient
   bool fp32 = false;                       ///< stays fp32 in a bf16 model (Mamba's A_log and D)
   bool buffer = false;                     ///< no gradient, no optimizer state (router correction bias)
   bool trainable = true;
   bool embedding = false;                  ///< word embedding or head (Muon leaves them to Adam; may be tied)
-  bool bf16_linear = false;                ///< a linear weight never quantised (head, vision tower): a placeholder
-                                           ///< gradient, but no fp8 copies; `linear` is false for it
+  bool bf16_linear = false;                ///< a linear weight that is stored in bf16 (head, vision tower, layers kept in
+                                           ///< bf16): a placeholder gradient; `linear` is false for it
+  double copy_width = 0;                   ///< of a bf16_linear that multiplies in fp8 all the same: B an element of its copies
   std::int64_t elements() const { return rows * cols * count; }
 };
 

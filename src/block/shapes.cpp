@@ -35,11 +35,23 @@ void set_sizes(Shapes& s, const TrainingSpec& training, const Layout& layout) {
   s = with_sequence(s, training.sequence_length);
 }
 
+/// MTP layers never enter the fp4 context, but those of a hybrid stack do, layer by layer; fp8 they run in like the rest.
+/// Source: Megatron-LM core/transformer/multi_token_prediction.py:_proj_and_transformer_layer, core/models/hybrid/
+/// hybrid_block.py. Kind: read.
+Precision mtp_precision(const TextSpec& text, Precision precision) {
+  const bool hybrid = std::any_of(text.mixers.begin(), text.mixers.end(),
+                                  [](const MixerSpec& m) { return std::holds_alternative<Mamba2Spec>(m.kind); });
+  return precision == Precision::nvfp4 && !hybrid ? Precision::bf16 : precision;
+}
+
 void set_numbers(Shapes& s, const Job& job) {
   const TrainingSpec& training = job.training;
   s.precision = training.precision;
   s.e = bytes_of(activation_dtype(training.precision));
   s.grad_bytes = bytes_of(training.optimizer.grad_buffer_dtype);
+  s.module_precision = training.quant_recipe.modules;
+  s.mtp_precision = training.quant_recipe.mtp.value_or(mtp_precision(job.model.text, training.precision));
+  s.fp8_output_proj = training.fp8_output_proj;
   s.fp8_attention = training.fp8_attention;
   s.generation = job.hardware.gpu.generation;
   s.attention_dropout = training.attention_dropout > 0;
@@ -51,13 +63,13 @@ bool vision_trains(const Job& job) {
   return training_of(job, ModelPart::vision_model).any() || training_of(job, ModelPart::vision_projection).any();
 }
 
-EnumSet<LoraTarget> targets_of(const LoraSpec& lora) {
-  EnumSet<LoraTarget> targets;
+EnumSet<LinearModule> targets_of(const LoraSpec& lora) {
+  EnumSet<LinearModule> targets;
   for (const std::string& name : lora.target_modules) {
-    const auto target = parse_name<LoraTarget>(name);
+    const auto target = parse_name<LinearModule>(name);
     if (!target) {
       std::string known;
-      for (std::string_view n : all_names<LoraTarget>()) known += (known.empty() ? "" : ", ") + std::string(n);
+      for (std::string_view n : all_names<LinearModule>()) known += (known.empty() ? "" : ", ") + std::string(n);
       throw InputError("", "/training/lora/target_modules", name, "linear layers of a block: " + known);
     }
     targets.insert(*target);
@@ -110,6 +122,24 @@ Shapes make_shapes(const Job& job, const Layout& layout, double expert_load) {
   set_software(s, job, layout);
   s.vocab = padded_vocab(job.model.text.vocab_size, job.training.vocab_padding_multiple, s.tp);
   s.expert_load = expert_load;
+  return s;
+}
+
+Shapes in_bf16(Shapes s) {
+  if (!is_quantized(s.precision)) return s;
+  s.precision = Precision::bf16;
+  s.fp8_attention = false;
+  return s;
+}
+
+Shapes of_module(Shapes s, std::optional<LinearModule> module) {
+  if (module && is_quantized(s.precision)) s.precision = s.module_precision[*module].value_or(s.precision);
+  return s;
+}
+
+Shapes of_mtp(Shapes s) {
+  if (s.mtp_precision == Precision::bf16) return in_bf16(s);
+  s.precision = s.mtp_precision;
   return s;
 }
 

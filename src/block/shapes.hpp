@@ -8,12 +8,6 @@
 
 namespace shardfit::block {
 
-/// Linear layers that a LoRA adapter may sit on, by Megatron's module names.
-enum class LoraTarget {
-  linear_qkv, linear_proj, linear_fc1, linear_fc2, linear_q_down_proj, linear_q_up_proj, linear_q_proj,
-  linear_kv_down_proj, linear_kv_up_proj, in_proj, out_proj, count
-};
-
 /// What decides every shape of a block on one rank: sizes of the micro-batch, how widths are split, number types, and
 /// the switches of the software. It never sees pp, dp or which stage the block is on.
 struct Shapes {
@@ -33,6 +27,9 @@ struct Shapes {
 
   // numbers
   Precision precision = Precision::bf16;
+  EnumArray<LinearModule, std::optional<Precision>> module_precision;   ///< where `precision` is quantised: of single modules
+  Precision mtp_precision = Precision::bf16;
+  bool fp8_output_proj = false;     ///< the output projection runs in mxfp8, whatever the layers do
   int e = 2;                        ///< bytes of an activation
   int grad_bytes = 4;               ///< of the gradient buffer, which weight-gradient GEMMs accumulate into
   bool fp8_attention = false;
@@ -43,7 +40,7 @@ struct Shapes {
   bool train_weights = true;        ///< false: frozen: no weight gradient, inputs kept only where something else needs them
   bool needs_input_grad = true;     ///< something upstream trains, so activation gradients run through
   int lora_rank = 0;                ///< above 0: adapters on `lora_targets`, base weights frozen
-  EnumSet<LoraTarget> lora_targets;
+  EnumSet<LinearModule> lora_targets;
 
   // software
   Dispatcher dispatcher = Dispatcher::alltoall;
@@ -63,6 +60,15 @@ struct Shapes {
 /// (1: balanced). Throws InputError for a LoRA target that no block has. Source of N, Ns: design notes of Megatron-Core's sequence and context parallelism.
 Shapes make_shapes(const Job& job, const Layout& layout, double expert_load);
 
+/// The same for a layer that the run keeps in bf16 (first_last_layers_bf16).
+Shapes in_bf16(Shapes shapes);
+
+/// The same for a linear layer that the quant_recipe gives a precision of its own. It overrides quantised layers alone.
+Shapes of_module(Shapes shapes, std::optional<LinearModule> module);
+
+/// The same for the layers of an MTP depth.
+Shapes of_mtp(Shapes shapes);
+
 /// The same for rows of another length: what runs where the step does not pad to full length.
 Shapes with_sequence(Shapes shapes, int sequence);
 
@@ -70,10 +76,3 @@ Shapes with_sequence(Shapes shapes, int sequence);
 Shapes undivided_shapes(const ModelSpec& model);
 
 }  // namespace shardfit::block
-
-namespace shardfit {
-template <>
-inline constexpr std::array<std::string_view, kCount<block::LoraTarget>> kNames<block::LoraTarget> = {
-    "linear_qkv", "linear_proj", "linear_fc1", "linear_fc2", "linear_q_down_proj", "linear_q_up_proj", "linear_q_proj",
-    "linear_kv_down_proj", "linear_kv_up_proj", "in_proj", "out_proj"};
-}  // namespace shardfit

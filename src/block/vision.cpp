@@ -60,14 +60,14 @@ void add_residual(Op& op, const Shapes& s) {
 
 Op qkv_op(const VisionSpec& v, const Shapes& s, const TowerBuild& build) {
   Op op = vision_op("vision_qkv", kView);
-  add_vision_norm(op, kGroup, v.hidden_size, true, s, {LoraTarget::linear_qkv});
+  add_vision_norm(op, kGroup, v.hidden_size, true, s, {LinearModule::linear_qkv});
   VisionLinear qkv;
   qkv.name = "vision_qkv";
   qkv.out = std::int64_t(kQkv) * v.hidden_size;
   qkv.in = v.hidden_size;
   qkv.bias = v.qkv_bias;
   qkv.bias_pass = bias_pass(build, false);
-  qkv.adapter = LoraTarget::linear_qkv;
+  qkv.adapter = LinearModule::linear_qkv;
   add_vision_linear(op, qkv, s);
   const double width = double(s.tokens) * v.hidden_size / s.tp;
   add_rotation(op, v, s, build);
@@ -143,7 +143,7 @@ Op projection_op(const VisionSpec& v, const Shapes& s, const TowerBuild& build) 
   proj.row_parallel = true;
   proj.bias = v.proj_bias;
   proj.bias_pass = bias_pass(build, true);
-  proj.adapter = LoraTarget::linear_proj;
+  proj.adapter = LinearModule::linear_proj;
   add_vision_linear(op, proj, s);
   keep(op, s, "context", tensor_bytes(double(s.tokens), double(v.hidden_size) / s.tp, s.e));
   add_output_reduction(op, v.hidden_size, s);
@@ -153,7 +153,7 @@ Op projection_op(const VisionSpec& v, const Shapes& s, const TowerBuild& build) 
 
 Op fc1_op(const VisionSpec& v, const Shapes& s, const TowerBuild& build) {
   Op op = vision_op("vision_fc1", kView);
-  add_vision_norm(op, kGroup, v.hidden_size, true, s, {LoraTarget::linear_fc1});
+  add_vision_norm(op, kGroup, v.hidden_size, true, s, {LinearModule::linear_fc1});
   const int inputs = v.mlp_gated ? 2 : 1;
   VisionLinear fc1;
   fc1.name = "vision_fc1";
@@ -161,7 +161,7 @@ Op fc1_op(const VisionSpec& v, const Shapes& s, const TowerBuild& build) {
   fc1.in = v.hidden_size;
   fc1.bias = v.mlp_bias;
   fc1.bias_pass = bias_pass(build, true);
-  fc1.adapter = LoraTarget::linear_fc1;
+  fc1.adapter = LinearModule::linear_fc1;
   add_vision_linear(op, fc1, s);
   const double elements = double(s.tokens) * v.intermediate_size / s.tp;
   keep(op, s, "fc1_out", tensor_bytes(elements, inputs, s.e));
@@ -187,10 +187,10 @@ Op fc2_op(const VisionSpec& v, const Shapes& s, const TowerBuild& build) {
   fc2.row_parallel = true;
   fc2.bias = v.mlp_bias;
   fc2.bias_pass = bias_pass(build, true);
-  fc2.adapter = LoraTarget::linear_fc2;
+  fc2.adapter = LinearModule::linear_fc2;
   add_vision_linear(op, fc2, s);
   keep_linear_input(op, s, "activation_out", double(s.tokens), double(v.intermediate_size) / s.tp, {}, {},
-                    {LoraTarget::linear_fc2});
+                    {LinearModule::linear_fc2});
   add_output_reduction(op, v.hidden_size, s);
   add_residual(op, s);
   const LayerHost& host = build.split_over_tp ? kMegatronLayer : kPublishedLayer;

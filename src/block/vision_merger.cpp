@@ -33,7 +33,7 @@ void add_activation(Op& op, double rows, double columns, int inputs, const Shape
   if (runs_backward(s))
     add_memory(op.backward, "merger_activation", (2 * inputs + 1) * s.e * rows * columns, Pass::dgrad);
   if (s.eager_elementwise && inputs > 1) keep(op, s, "gate_activation", tensor_bytes(rows, columns, s.e));
-  keep_linear_input(op, s, "activation_out", rows, columns, {}, {}, {LoraTarget::linear_fc2});
+  keep_linear_input(op, s, "activation_out", rows, columns, {}, {}, {LinearModule::linear_fc2});
 }
 
 /// fc1 and fc2 around an activation, [tokens, in] to [tokens, out].
@@ -46,11 +46,11 @@ void add_two_linears(Op& op, const Merger& m, std::int64_t in, bool gated, bool 
   l.bias = m.spec->bias;
   l.bias_pass = bias_pass(*m.build, false);
   l.input_grad = input_grad;
-  l.adapter = LoraTarget::linear_fc1;
+  l.adapter = LinearModule::linear_fc1;
   add_vision_linear(op, l, s);
   add_activation(op, double(s.tokens), double(m.spec->intermediate_size) / s.tp, gated ? 2 : 1, s);
   l.name = "merger_fc2";
-  l.adapter = LoraTarget::linear_fc2;
+  l.adapter = LinearModule::linear_fc2;
   l.out = m.spec->out_hidden_size;
   l.in = m.spec->intermediate_size;
   l.row_parallel = true;
@@ -79,7 +79,7 @@ void add_mlp_merger(Op& op, const Merger& m) {
   const Shapes patches = merger_shapes(m, m.load->patches, m.vision->hidden_size, merger_norm(*m.spec));
   const Shapes& normed = m.spec->norm_after_merge ? tokens : patches;
   if (m.spec->has_norm)
-    add_vision_norm(op, m.group, normed.hidden, m.holds_input, normed, {LoraTarget::linear_fc1});
+    add_vision_norm(op, m.group, normed.hidden, m.holds_input, normed, {LinearModule::linear_fc1});
   const bool norm_trains = m.spec->has_norm && trains_base(tokens);
   add_two_linears(op, m, joined, false, tokens.needs_input_grad || norm_trains, tokens);
 }

@@ -83,7 +83,7 @@ void add_vision_linear(Op& op, const VisionLinear& l, const Shapes& s) {
 }
 
 void add_vision_norm(Op& op, ParamGroup group, std::int64_t width, bool input_held, const Shapes& s,
-                     EnumSet<LoraTarget> adapters) {
+                     EnumSet<LinearModule> adapters) {
   const std::size_t first = op.weights.size();
   add_norm_weights(op, "norm", width, s.norm, s);
   for (std::size_t i = first; i < op.weights.size(); ++i) op.weights[i].group = group;

@@ -31,7 +31,7 @@ struct VisionLinear {
   Split split = Split::tensor;
   bool row_parallel = false, bias = false, input_grad = true;
   BiasPass bias_pass = BiasPass::none;
-  std::optional<LoraTarget> adapter = {};
+  std::optional<LinearModule> adapter = {};
 };
 
 /// Adds a bf16 linear with the passes over its bias. Its weight is never quantised but has a placeholder
@@ -41,7 +41,7 @@ void add_vision_linear(Op& op, const VisionLinear& linear, const Shapes& shapes)
 /// Adds a norm of [rows, width]: weights in `group`, kept input (if `input_held`), statistics and output, which the
 /// adapters named `adapters` read. Written out, an RMSNorm keeps its input in fp32 and the scaled input instead.
 void add_vision_norm(Op& op, ParamGroup group, std::int64_t width, bool input_held, const Shapes& shapes,
-                     EnumSet<LoraTarget> adapters = {});
+                     EnumSet<LinearModule> adapters = {});
 
 /// Adds the all-reduces over tp after a row-parallel linear forward and before a column-parallel one
 /// backward.

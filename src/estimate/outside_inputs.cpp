@@ -38,7 +38,7 @@ memory::OutsideInputs make_outside_inputs(const Problem& problem, Evaluation& e,
   if (layout.overlap.tp_comm && layout.tp > 1)
     out.user_buffers = memory::user_buffer_bytes({.tokens = s.tokens, .hidden = s.hidden, .tp = layout.tp,
                                                   .fp8 = is_quantized(s.precision),
-                                                  .also_bf16 = job.training.first_last_layers_bf16});
+                                                  .also_bf16 = job.training.first_last_layers_bf16 || !job.training.quant_recipe.empty()});
   for (const MlpSpec& mlp : job.model.text.mlps) {
     const auto* moe = std::get_if<MoeMlpSpec>(&mlp.kind);
     if (!moe || layout.ep * layout.etp <= 1) continue;

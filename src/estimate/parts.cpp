@@ -115,9 +115,11 @@ void Parts::build(const Layout& layout, const ShardKey& key) {
             .tp_overlap_exposed = job.time[Coefficient::tp_overlap_exposed]};
 
   for (int k = 0; k < problem_.layers.size(); ++k) {
-    const BlockRef block = problem_.layers.kinds[std::size_t(k)];
-    build_part(now_->kinds[std::size_t(k)], layout, block::decoder_block(text, block, now_->shapes),
-               block::decoder_block(text, block, loaded));
+    const LayerKind& kind = problem_.layers.kinds[std::size_t(k)];
+    const auto list = [&](const block::Shapes& s) {
+      return block::decoder_block(text, kind.block, kind.bf16 ? block::in_bf16(s) : s);
+    };
+    build_part(now_->kinds[std::size_t(k)], layout, list(now_->shapes), list(loaded));
   }
   build_part(now_->embedding, layout, block::embedding(text, now_->shapes), block::embedding(text, loaded));
   build_part(now_->head, layout, block::head(text, now_->shapes, true), block::head(text, loaded, true));

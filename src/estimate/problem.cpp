@@ -7,11 +7,13 @@
 
 namespace shardfit::estimate {
 
-LayerKinds::LayerKinds(const TextSpec& text) {
-  for (const BlockRef& block : text.layers) {
-    const auto at = std::find(kinds.begin(), kinds.end(), block);
+LayerKinds::LayerKinds(const TextSpec& text, const TrainingSpec& training) {
+  const int layers = int(text.layers.size());
+  for (int i = 0; i < layers; ++i) {
+    const LayerKind kind{text.layers[std::size_t(i)], keeps_layer_in_bf16(training, i, layers)};
+    const auto at = std::find(kinds.begin(), kinds.end(), kind);
     kind_of_layer.push_back(int(at - kinds.begin()));
-    if (at == kinds.end()) kinds.push_back(block);
+    if (at == kinds.end()) kinds.push_back(kind);
   }
   prefix_.assign(kinds.size(), std::vector<int>(text.layers.size() + 1, 0));
   for (std::size_t k = 0; k < kinds.size(); ++k)
@@ -21,7 +23,7 @@ LayerKinds::LayerKinds(const TextSpec& text) {
 
 Problem::Problem(Job j)
     : job(std::move(j)),
-      layers(job.model.text),
+      layers(job.model.text, job.training),
       device(compute::make_device(job)),
       cluster(job.hardware, job.gpus),
       expert_load(workload::expert_load(job.training)),

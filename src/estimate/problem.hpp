@@ -11,10 +11,17 @@
 
 namespace shardfit::estimate {
 
-/// The decoder as a sequence of a few kinds of block.
+/// A kind of layer: its block, and whether the run keeps it in bf16 (first_last_layers_bf16).
+struct LayerKind {
+  BlockRef block;
+  bool bf16 = false;
+  friend bool operator==(const LayerKind&, const LayerKind&) = default;
+};
+
+/// The decoder as a sequence of a few kinds of layer.
 struct LayerKinds {
-  explicit LayerKinds(const TextSpec& text);
-  std::vector<BlockRef> kinds;
+  LayerKinds(const TextSpec& text, const TrainingSpec& training);
+  std::vector<LayerKind> kinds;
   std::vector<int> kind_of_layer;
   /// Layers of a kind among layers [first, first + n).
   int count(int kind, int first, int n) const {

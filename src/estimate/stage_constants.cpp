@@ -29,7 +29,7 @@ memory::SmallTerms small_terms(const Problem& problem, Evaluation& e, const Layo
     const Chunk& chunk = e.plan.at(stage, v);
     head |= chunk.head;
     for (int k = 0; k < problem.layers.size(); ++k) {
-      const int mlp = problem.layers.kinds[std::size_t(k)].mlp;
+      const int mlp = problem.layers.kinds[std::size_t(k)].block.mlp;
       moe |= mlp >= 0 && std::holds_alternative<MoeMlpSpec>(job.model.text.mlps[std::size_t(mlp)].kind) &&
              problem.layers.count(k, chunk.first_layer, chunk.num_layers) > 0;
     }
@@ -48,23 +48,6 @@ memory::SmallTerms small_terms(const Problem& problem, Evaluation& e, const Layo
     small.tp_overlap_buffers = memory::tp_overlap_workspace_bytes(job.stack, job.hardware.gpu.generation);
   set_placeholders(problem, e, stage, small);
   return small;
-}
-
-/// Where the stack keeps the first and the last decoder layer in bf16, they have no quantised copies.
-void leave_out_bf16_layers(const Problem& problem, const Evaluation& e, int stage, memory::ParamCounts& params) {
-  if (!problem.job.training.first_last_layers_bf16) return;
-  const int last = int(problem.job.model.text.layers.size()) - 1;
-  for (int layer : {0, last}) {
-    for (int v = 0; v < e.plan.vpp; ++v) {
-      const Chunk& c = e.plan.at(stage, v);
-      if (layer < c.first_layer || layer >= c.first_layer + c.num_layers) continue;
-      const memory::ParamCounts& of = e.parts.kind(problem.layers.kind_of_layer[std::size_t(layer)]).params;
-      params.linear_dense -= of.linear_dense;
-      params.linear_expert -= of.linear_expert;
-      params.linear_trainable_dense -= of.linear_trainable_dense;
-      params.linear_trainable_expert -= of.linear_trainable_expert;
-    }
-  }
 }
 
 memory::FsdpInputs fsdp_inputs(const Problem& problem, const Evaluation& e, const Layout& layout, const GridSizes& grid,
@@ -151,9 +134,7 @@ void set_stage_constants(const Problem& problem, Evaluation& e, const Layout& la
         s.tokens, s.hidden, s.vocab / s.tp,
         std::min(grid.microbatches, job.stack.wgrad_deferral_limit.value_or(grid.microbatches)), s.e);
   in.small = small_terms(problem, e, layout, stage);
-  memory::ParamCounts params = stage_params(problem, e, stage);
-  leave_out_bf16_layers(problem, e, stage, params);
-  memory::StaticInputs state = static_inputs(problem, params, layout, grid);
+  memory::StaticInputs state = static_inputs(problem, stage_params(problem, e, stage), layout, grid);
   deal_tensors(problem, e, layout, stage, state);
   in.state = memory::static_state(state);
   in.fsdp = fsdp_inputs(problem, e, layout, grid, stage);

@@ -5,15 +5,10 @@ namespace shardfit::estimate {
 
 bool same_work_as_previous(const Problem& problem, const StagePlan& plan, int stage) {
   if (stage < 2 || stage == plan.pp - 1) return false;
-  const int last = int(problem.job.model.text.layers.size()) - 1;
-  const auto is_apart = [&](const Chunk& c) {   // holds a layer that has no quantised copies
-    return problem.job.training.first_last_layers_bf16 && c.num_layers > 0 &&
-           (c.first_layer == 0 || c.first_layer + c.num_layers > last);
-  };
   for (int v = 0; v < plan.vpp; ++v) {
     const Chunk &a = plan.at(stage, v), &b = plan.at(stage - 1, v);
     if (a.num_layers != b.num_layers || a.embedding || a.head || a.mtp_layers || a.vision || b.embedding || b.head ||
-        b.mtp_layers || b.vision || is_apart(a) || is_apart(b))
+        b.mtp_layers || b.vision)
       return false;
     for (int k = 0; k < problem.layers.size(); ++k)
       if (problem.layers.count(k, a.first_layer, a.num_layers) != problem.layers.count(k, b.first_layer, b.num_layers))

@@ -10,6 +10,7 @@
 #include "io/measured_stack.hpp"
 #include "io/read_run.hpp"
 #include "io/read_stack.hpp"
+#include "io/recipes.hpp"
 #include "io/run_fields.hpp"
 
 namespace shardfit::io {
@@ -110,7 +111,16 @@ bool is_tuned(const MeasuredRun& run, const Json& row) {
   return job.training.task != Task::lora || row["training"].contains("lora");
 }
 
-MeasuredRun read_row(const Json& row, const std::string& file, std::size_t index) {
+/// Runs of a benchmark recipe have what it sets, though their table does not say so.
+void follow_recipe(const std::vector<RecipeSetting>& recipes, const std::string& profile, Json& run,
+                   std::vector<std::string>& notes) {
+  if (profile != "megatron-bridge-perf" || !run.contains("training") || !run["training"].is_object()) return;
+  const RecipeUse use{text_of(run, "model"), text_of(run, "hardware"), text_of(run["training"], "precision"),
+                      text_of(run, "date"), text_of(run, "source")};
+  for (std::string& note : fill_from_recipes(recipes, use, run["training"])) notes.push_back(std::move(note));
+}
+
+MeasuredRun read_row(const Json& row, const std::vector<RecipeSetting>& recipes, const std::string& file, std::size_t index) {
   MeasuredRun run;
   run.file = file;
   const Place place = Place{file, ""}.down(index);
@@ -133,12 +143,14 @@ MeasuredRun read_row(const Json& row, const std::string& file, std::size_t index
     Json run_json = row;
     std::vector<std::string> filled = take_unmodelled(run_json);
     for (std::string& note : apply_software(run_json)) filled.push_back(std::move(note));
-    run.scenario = read_run(Value(run_json, place), {Missing::assume, profile_of(row)});
+    const std::string profile = profile_of(row);
+    follow_recipe(recipes, profile, run_json, filled);
+    run.scenario = read_run(Value(run_json, place), {Missing::assume, profile});
     run.scenario.job.stack = dated(run.scenario.job.stack, row, run.scenario.job.model);
     if (has_inferred(row)) {
       Json bare = without_inferred(row);
       apply_software(bare);
-      run.stack_by_profile = dated(read_stack(Value(bare["stack"], place), profile_of(row)).profile, row,
+      run.stack_by_profile = dated(read_stack(Value(bare["stack"], place), profile).profile, row,
                                    run.scenario.job.model);
     }
     Layout& base = run.scenario.base;
@@ -171,7 +183,8 @@ std::vector<MeasuredRun> load_measured(const std::string& path) {
   require_kind(json, path, MeasuredKind::runs);
   std::vector<MeasuredRun> runs;
   runs.reserve(json.size());
-  for (std::size_t i = 0; i < json.size(); ++i) runs.push_back(read_row(json[i], path, i));
+  const std::vector<RecipeSetting> recipes = load_recipes();
+  for (std::size_t i = 0; i < json.size(); ++i) runs.push_back(read_row(json[i], recipes, path, i));
   return runs;
 }
 

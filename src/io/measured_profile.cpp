@@ -58,12 +58,11 @@ bool has_sinks(const ModelSpec& model) {
   });
 }
 
-/// Whether a date (a day, or a month) lies before a day. A month that holds the day does not.
+}  // namespace
+
 bool is_before(const std::string& date, const std::string& day) {
   return date.compare(0, std::min(date.size(), day.size()), day.substr(0, std::min(date.size(), day.size()))) < 0;
 }
-
-}  // namespace
 
 std::string text_of(const Json& run, const char* key) {
   return run.is_object() && run.contains(key) && run[key].is_string() ? run[key].get<std::string>() : "";

@@ -24,6 +24,9 @@ bool is_torch_tool(const std::string& software);
 /// A verification card of Megatron-Bridge: routed naturally unless it says otherwise or is a tuned one.
 bool is_card(const Json& run);
 
+/// Whether a date (a day, or a month) lies before a day. A month that holds the day does not.
+bool is_before(const std::string& date, const std::string& day);
+
 /// Text of a key, or empty where it is missing or no text.
 std::string text_of(const Json& run, const char* key);
 /// Whole number of a key, or `otherwise` where it is missing or no whole number.

@@ -12,6 +12,7 @@
 #include "io/read_layout.hpp"
 #include "io/read_model.hpp"
 #include "io/read_search.hpp"
+#include "io/recipes.hpp"
 #include "shardfit/spec/tower.hpp"
 
 namespace shardfit::io {
@@ -145,6 +146,11 @@ Scenario read_run(const Value& value, const RunRules& rules) {
       read_training(o.at("training"), over, s.job.model, stack, rules.missing);
   s.job.training = training.value;
   append(s.assumptions, training.assumptions);
+  if (rules.missing == Missing::refuse && s.job.stack.entry_point == EntryPoint::megatron_bridge)
+    append(s.assumptions, recipe_hints(load_recipes(),
+                                       {s.job.model.name, s.job.hardware.name, std::string(name_of(s.job.training.precision)),
+                                        s.job.stack.date},
+                                       o.at("training").json()));
 
   const auto search = o.find("search");
   const Json no_layout = Json::object();

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "io/load.hpp"
+#include "io/read_precision.hpp"
 #include "io/read_workload.hpp"
 #include "shardfit/spec/tower.hpp"
 
@@ -117,17 +118,6 @@ void read_packing(Object& training, TrainingSpec& t) {
   o.done();
 }
 
-/// Megatron-Bridge's recipes keep quantised parameters in every precision but blockwise fp8; elsewhere the flag
-/// must be given. Source: Megatron-Bridge training/mixed_precision.py (067f987df).
-bool read_param_gather(Object& o, Precision precision, EntryPoint entry_point, Notes& notes) {
-  if (o.find("fp8_param_gather")) return o.get("fp8_param_gather", false);
-  if (!is_quantized(precision)) return false;
-  const bool gathers = entry_point == EntryPoint::megatron_bridge && precision != Precision::fp8_blockwise;
-  notes.push_back(fmt::format("parameters are taken as {} (training.fp8_param_gather)",
-                              gathers ? "quantised, with no bf16 copy" : "bf16, with quantised copies"));
-  return gathers;
-}
-
 int read_sequence_length(Object& o, Missing missing, Notes& notes) {
   if (missing == Missing::refuse || o.find("sequence_length"))
     return o.at("sequence_length").as_int(1, kMaxSequence);
@@ -153,11 +143,7 @@ Assumed<TrainingSpec> read_training(const Value& value, Object* assumed, const M
   Notes notes;
   TrainingSpec t;
   t.task = o.get("task", Task::pretrain);
-  if (!o.find("precision")) notes.push_back("precision bf16 is assumed (training.precision)");
-  t.precision = o.get("precision", Precision::bf16);
-  t.fp8_param_gather = read_param_gather(o, t.precision, stack.profile.entry_point, notes);
-  t.fp8_attention = o.get("fp8_attention", false);
-  t.first_last_layers_bf16 = o.get("first_last_layers_bf16", false);
+  read_precision(o, stack.profile.entry_point, t, notes);
   t.sequence_length = read_sequence_length(o, missing, notes);
   t.global_batch_size =
       missing == Missing::refuse ? o.at("global_batch_size").as_int(1) : o.get("global_batch_size", 0, 1);

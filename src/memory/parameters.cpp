@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <cmath>
 
 #include "memory/profiles.hpp"
 
@@ -44,6 +45,7 @@ void count_weight(const block::Op& op, const block::Weight& w, ParamCounts& c) {
     c.buffers += n;
     return;
   }
+  c.copy_bytes += std::llround(double(n) * w.copy_width);
   if (w.linear) (w.expert ? c.linear_expert : c.linear_dense) += n;
   if (w.linear && w.trainable) (w.expert ? c.linear_trainable_expert : c.linear_trainable_dense) += n;
   if (w.trainable)
@@ -76,6 +78,7 @@ ParamCounts& ParamCounts::operator+=(const ParamCounts& o) {
   gaps_dense += o.gaps_dense;
   gaps_expert += o.gaps_expert;
   buffers += o.buffers;
+  copy_bytes += o.copy_bytes;
   replicated += o.replicated;
   return *this;
 }
@@ -85,7 +88,7 @@ ParamCounts operator*(ParamCounts p, std::int64_t n) {
   for (std::int64_t* field :
        {&p.dense, &p.expert, &p.dense_fp32, &p.expert_fp32, &p.frozen_dense, &p.frozen_expert,
         &p.linear_dense, &p.linear_expert, &p.linear_trainable_dense, &p.linear_trainable_expert, &p.matrices,
-        &p.matrices_expert, &p.gaps_dense, &p.gaps_expert, &p.buffers, &p.replicated})
+        &p.matrices_expert, &p.gaps_dense, &p.gaps_expert, &p.buffers, &p.copy_bytes, &p.replicated})
     *field *= n;
   return p;
 }

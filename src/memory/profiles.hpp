@@ -18,7 +18,7 @@ struct ParamCounts {
   std::int64_t dense = 0, expert = 0;            ///< trainable, stored in the parameter dtype
   std::int64_t dense_fp32 = 0, expert_fp32 = 0;  ///< trainable, stored in fp32 in any run
   std::int64_t frozen_dense = 0, frozen_expert = 0;
-  std::int64_t linear_dense = 0, linear_expert = 0;  ///< of all, those in quantisable linear layers
+  std::int64_t linear_dense = 0, linear_expert = 0;  ///< of all, those that multiply in the run's fp8 or fp4
   std::int64_t linear_trainable_dense = 0, linear_trainable_expert = 0;  ///< of these, the trainable ones
   std::int64_t matrices = 0;         ///< of the trainable, 2-D and no embedding: Muon's
   std::int64_t matrices_expert = 0;  ///< of `matrices`, those in the expert grid
@@ -27,6 +27,7 @@ struct ParamCounts {
   std::int64_t gaps_dense = 0,
                gaps_expert = 0;  ///< elements lost where each trainable parameter starts at a multiple of 64
   std::int64_t buffers = 0;      ///< fp32, no gradient
+  std::int64_t copy_bytes = 0;   ///< of quantised copies of weights that are stored in bf16 whatever the run's parameters are
   std::int64_t replicated = 0;   ///< of the trainable dense ones of the language model, those that tp does not split
 
   ParamCounts& operator+=(const ParamCounts& o);

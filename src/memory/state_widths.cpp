@@ -6,7 +6,7 @@
 // Source:     Megatron-LM core/optimizer/optimizer_config.py, distrib_optimizer.py; Transformer Engine FusedAdam,
 //             pytorch/tensor/*.py.
 // Valid when: the layout passes the rules.
-// Ignores:    layers that stay in bf16, which the caller leaves out of the linear counts.
+// Ignores:    weights that stay in bf16, which are none of the linear counts.
 // Checked by: tests/memory/static_state_test.cpp.
 
 namespace shardfit::memory {

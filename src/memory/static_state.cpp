@@ -211,6 +211,7 @@ StaticState static_state(const StaticInputs& in) {
   add_grid(dense_grid(in), in.owned_dense, in, w, s);
   add_grid(expert_grid(in), in.owned_expert, in, w, s);
   s.weights += Bytes(in.params.buffers * kFp32Bytes);
+  s.quantized_weights += Bytes(in.params.copy_bytes);
   if (in.optimizer.kind == OptimizerKind::muon) {
     const std::int64_t largest = std::max(in.params.largest_matrix * in.tp, in.params.largest_matrix_expert);
     s.optimizer_step = Bytes(largest * kOrthogonalizeBytes);

@@ -15,8 +15,7 @@ namespace shardfit::memory {
 
 /// What decides weights, gradients and optimizer state of a rank.
 struct StaticInputs {
-  ParamCounts params;  ///< summed over everything on the stage. The caller leaves layers that stay in
-                       ///< bf16 (first_last_layers_bf16) out of the linear_* counts
+  ParamCounts params;  ///< summed over everything on the stage
   Sharding sharding = Sharding::optimizer;
   int dense_shards = 1;   ///< dp*cp/instances
   int expert_shards = 1;  ///< edp/instances, at least 1. With ep = 1 and etp = tp it equals dense_shards

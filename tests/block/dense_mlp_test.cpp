@@ -101,12 +101,12 @@ TEST_CASE("LoRA on fc1 and fc2 adds its two matrices and keeps fc2's input again
   Shapes s = shapes_of(8192, 4096);
   s.train_weights = false;
   s.lora_rank = 32;
-  s.lora_targets = {LoraTarget::linear_fc1, LoraTarget::linear_fc2};
+  s.lora_targets = {LinearModule::linear_fc1, LinearModule::linear_fc2};
   const OpList ops = mlp(llama_70b(), s);
   CHECK(elements(ops, ParamGroup::lora) == 32LL * (8192 + 57344 + 28672 + 8192));
   CHECK(saved_bytes(ops, "activation_out") == 224 * kMiB);
   const double calls = host_work(ops, false).calls;
-  s.lora_targets = {LoraTarget::linear_qkv};
+  s.lora_targets = {LinearModule::linear_qkv};
   CHECK(calls - host_work(mlp(llama_70b(), s), false).calls == 2 * 6);   // two adapters of six calls
   CHECK(elements(mlp(llama_70b(), s), ParamGroup::lora) == 0);
   CHECK(saved_bytes(mlp(llama_70b(), s), "activation_out") == -1);

@@ -174,7 +174,7 @@ TEST_CASE("LoRA on qkv alone keeps the gathered norm output, not the attention p
   Shapes s = shapes_of(kHidden, kTokens, 2);
   s.train_weights = false;
   s.lora_rank = 16;
-  s.lora_targets = {LoraTarget::linear_qkv};
+  s.lora_targets = {LinearModule::linear_qkv};
   const OpList ops = mixer_block(llama_8b(), s);
   CHECK(saved_bytes(ops, "lora_gathered_input") == 2 * kTokens * kHidden);
   CHECK(saved_bytes(ops, "norm_out") == 2 * kTokens * kHidden / 2);

@@ -147,9 +147,9 @@ TEST_CASE("LoRA: rank r on [out, in] trains r(in + out), split over tp on both k
   Shapes s = shapes_of(256, 1000, 4);
   s.train_weights = false;
   s.lora_rank = 16;
-  s.lora_targets = {LoraTarget::linear_qkv};
+  s.lora_targets = {LinearModule::linear_qkv};
   Linear l = column();                     // whole: [2048, 256]
-  l.adapter = LoraTarget::linear_qkv;
+  l.adapter = LinearModule::linear_qkv;
   OpList ops = run(l, s);
   CHECK(elements(ops, ParamGroup::lora) * 4 == 16 * (2048 + 256));
   CHECK(saved_bytes(ops, "lora_gathered_input") == 1000 * 256 * 2);
@@ -158,6 +158,6 @@ TEST_CASE("LoRA: rank r on [out, in] trains r(in + out), split over tp on both k
   ops = run(l, s);
   CHECK(elements(ops, ParamGroup::lora) * 4 == 16 * (512 + 1024));
   CHECK(saved_bytes(ops, "lora_gathered_input") == -1);
-  s.lora_targets = {LoraTarget::linear_proj};
+  s.lora_targets = {LinearModule::linear_proj};
   CHECK(elements(run(l, s), ParamGroup::lora) == 0);
 }

@@ -114,7 +114,7 @@ TEST_CASE("all local experts share one LoRA pair") {
   Shapes s = on_ep(8);
   s.train_weights = false;
   s.lora_rank = 32;
-  s.lora_targets = {LoraTarget::linear_fc1};
+  s.lora_targets = {LinearModule::linear_fc1};
   MoeMlpSpec spec = deepseek_v3();
   spec.shared_expert.reset();
   const OpList ops = moe(spec, s);

@@ -71,7 +71,7 @@ TEST_CASE("LoRA freezes the base and knows its targets") {
   const Shapes s = make_shapes(job, Layout{}, 1);
   CHECK_FALSE(s.train_weights);
   CHECK(s.lora_rank == 16);
-  CHECK(s.lora_targets == EnumSet<LoraTarget>{LoraTarget::linear_qkv});
+  CHECK(s.lora_targets == EnumSet<LinearModule>{LinearModule::linear_qkv});
   job.training.lora->target_modules = {"linear_qvk"};
   CHECK_THROWS_AS((void)make_shapes(job, Layout{}, 1), InputError);
 }

@@ -243,7 +243,7 @@ TEST_CASE("LoRA on the tower: adapters beside its linears, gradients run through
   Shapes s = shapes_of(4096, 4096);
   s.train_weights = false;
   s.lora_rank = 16;
-  s.lora_targets = {LoraTarget::linear_qkv, LoraTarget::linear_fc2};
+  s.lora_targets = {LinearModule::linear_qkv, LinearModule::linear_fc2};
   const OpList ops = vision_encoder(qwen3_vl(), s, kImage);
   CHECK(elements(ops, ParamGroup::lora) == 27LL * 16 * (1152 + 3 * 1152 + 4304 + 1152));
   std::int64_t trainable = 0;

@@ -14,6 +14,13 @@ inline int mtp_depth(const TextSpec& text, const TrainingSpec& training) {
   return text.mtp ? text.mtp->num_layers : 0;
 }
 
+/// Whether a quantised run keeps decoder layer `layer` of `layers` in bf16. Source: Megatron-LM core/fp8_utils.py:
+/// is_first_last_bf16_layer, core/fp4_utils.py:get_fp4_context.
+inline bool keeps_layer_in_bf16(const TrainingSpec& training, int layer, int layers) {
+  return training.first_last_layers_bf16 && is_quantized(training.precision) &&
+         (layer < training.num_layers_at_start_in_bf16 || layer >= layers - training.num_layers_at_end_in_bf16);
+}
+
 /// The inner blocks of one MTP layer: the model's, or a copy of its last layer where the run adds MTP to a model without.
 inline std::vector<BlockRef> mtp_blocks(const TextSpec& text) {
   if (text.mtp && !text.mtp->blocks.empty()) return text.mtp->blocks;

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "shardfit/base/enum_set.hpp"
 #include "shardfit/spec/precision.hpp"
 
 namespace shardfit {
@@ -33,6 +34,27 @@ enum class ModelPart { vision_model, vision_projection, language_model, count };
 template <>
 inline constexpr std::array<std::string_view, kCount<ModelPart>> kNames<ModelPart> = {
     "vision_model", "vision_projection", "language_model"};
+
+/// Linear layers of a block by Megatron's module names: what a LoRA adapter sits on, what a quant_recipe names.
+enum class LinearModule {
+  linear_qkv, linear_proj, linear_fc1, linear_fc2, linear_q_down_proj, linear_q_up_proj, linear_q_proj,
+  linear_kv_down_proj, linear_kv_up_proj, in_proj, out_proj, fc1_latent_proj, fc2_latent_proj, count
+};
+template <>
+inline constexpr std::array<std::string_view, kCount<LinearModule>> kNames<LinearModule> = {
+    "linear_qkv", "linear_proj", "linear_fc1", "linear_fc2", "linear_q_down_proj", "linear_q_up_proj", "linear_q_proj",
+    "linear_kv_down_proj", "linear_kv_up_proj", "in_proj", "out_proj", "fc1_latent_proj", "fc2_latent_proj"};
+
+/// Megatron's quant_recipe: precisions of single modules inside layers that are quantised; none: the run's.
+struct QuantRecipe {
+  EnumArray<LinearModule, std::optional<Precision>> modules;
+  std::optional<Precision> mtp;            ///< every linear of the MTP layers ("mtp.*")
+  bool empty() const {
+    for (const auto& m : modules)
+      if (m) return false;
+    return !mtp;
+  }
+};
 
 struct LoraSpec {
   int rank = 32;
@@ -72,7 +94,11 @@ struct VisionWorkload {
 struct TrainingSpec {
   Task task = Task::pretrain;
   Precision precision = Precision::bf16;
-  bool fp8_param_gather = false, fp8_attention = false, first_last_layers_bf16 = false;
+  bool fp8_param_gather = false, fp8_attention = false;
+  bool first_last_layers_bf16 = false;     ///< with the two counts: layers that are not quantised
+  int num_layers_at_start_in_bf16 = 1, num_layers_at_end_in_bf16 = 1;
+  bool fp8_output_proj = false;            ///< the output projection runs in mxfp8
+  QuantRecipe quant_recipe;
   int sequence_length = 4096;
   int global_batch_size = 0;
   int vocab_padding_multiple = 128;        ///< times tp; 1: no padding

@@ -166,8 +166,10 @@ constexpr Condition kConditions[] = {
      Standing::out},
 
     // precision, data parallelism, optimizer, adapters
-    {"precision", "fp8 and fp4", "fp8_params_need_fp8 bf16_ends_delayed bf16_ends_fit_stage precision_on_gpu",
-     "one precision a run; an fp8 output layer is not modelled"},
+    {"precision", "fp8 and fp4",
+     "fp8_params_need_fp8 bf16_ends_delayed bf16_ends_fit_stage fp8_output_proj_mxfp8 fp8_output_proj_weight "
+     "fp8_output_proj_deferred quant_recipe_te precision_on_gpu",
+     "precisions go by layer at the two ends, by linear module (quant_recipe), and for the output projection"},
     {"precision", "fp8 parameter gather", "fp8_params_need_sharding",
      "reuse of the gradient buffer follows the front ends' defaults; library versions are out"},
     {"optimizer", "overlap of parameter gathers", "param_overlap_sharding param_overlap_grad_overlap",

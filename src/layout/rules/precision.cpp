@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Number formats of GEMMs and parameters.
+#include <algorithm>
+
 #include "layout/rules/rule.hpp"
 
 namespace shardfit::layout {
 namespace {
-
-/// Layers kept in bf16 at each end by default. Source: Megatron-LM core/transformer/transformer_config.py,
-/// num_layers_at_start_in_bf16 and num_layers_at_end_in_bf16.
-constexpr int kBf16LayersAtAnEnd = 1;
 
 constexpr Rule kRules[] = {
     {{"fp8_params_need_fp8", "precision", "fp8 parameter gather needs an fp8 or fp4 precision", "quantised", "needed",
@@ -44,8 +42,40 @@ constexpr Rule kRules[] = {
      [](const Case& c) {
        const Precision p = c.training().precision;
        const bool fp8 = is_quantized(p) && p != Precision::nvfp4;
-       return c.training().first_last_layers_bf16 && fp8 ? at_most(kBf16LayersAtAnEnd, c.job.layers / c.layout.pp)
-                                                         : kPass;
+       const int most = std::max(c.training().num_layers_at_start_in_bf16, c.training().num_layers_at_end_in_bf16);
+       return c.training().first_last_layers_bf16 && fp8 ? at_most(most, c.job.layers / c.layout.pp) : kPass;
+     }},
+    {{"fp8_output_proj_mxfp8", "precision", "an fp8 output projection needs mxfp8", "mxfp8", "needed",
+      RuleSource::megatron_core, "Megatron-LM core/transformer/transformer_config.py:__post_init__"},
+     RuleScope::megatron,
+     {},
+     kJobAlone,
+     [](const Case& c) {
+       return c.training().fp8_output_proj ? equals(c.training().precision == Precision::mxfp8, 1) : kPass;
+     }},
+    {{"fp8_output_proj_weight", "precision", "an fp8 output projection has a weight of its own: no tied embedding on its stage",
+      "tied", "allowed", RuleSource::megatron_core,
+      "Megatron-LM core/extensions/transformer_engine.py:TELMHeadColumnParallelLinear"},
+     RuleScope::megatron,
+     {Axis::pp},
+     Reads{On::pp},
+     [](const Case& c) {
+       return none_of(c.training().fp8_output_proj && c.layout.pp == 1, c.model().text.tie_word_embeddings);
+     }},
+    {{"fp8_output_proj_deferred", "precision", "an fp8 output projection excludes a deferred weight gradient of the embedding",
+      "deferred", "allowed", RuleSource::megatron_core,
+      "Megatron-LM core/extensions/transformer_engine.py:TELMHeadColumnParallelLinear"},
+     RuleScope::megatron,
+     {},
+     kJobAlone,
+     [](const Case& c) { return none_of(c.training().fp8_output_proj, c.stack().deferred_embedding_wgrad); }},
+    {{"quant_recipe_te", "precision", "precisions of single modules need Transformer Engine's layers", "Transformer Engine",
+      "needed", RuleSource::megatron_core, "Megatron-LM core/extensions/transformer_engine.py:TEQuantizationParams"},
+     RuleScope::megatron,
+     {},
+     kJobAlone,
+     [](const Case& c) {
+       return c.training().quant_recipe.empty() ? kPass : equals(c.stack().transformer_engine, 1);
      }},
     {{"precision_on_gpu", "precision", "the GPU has tensor cores for the precision", "TFLOP/s of the kind", "least",
       RuleSource::shardfit, "hardware/*.json, peak_tflops"},

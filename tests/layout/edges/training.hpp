@@ -24,6 +24,31 @@ inline std::vector<Edge> precision_edges() {
          l.pp = 8;
        }),
        set([](Job&, Layout& l) { l.pp = 16; }), 1, 0},
+      {"bf16_ends_fit_stage", dense_job(), set([](Job& j, Layout& l) {
+         j.training.first_last_layers_bf16 = true, j.training.precision = Precision::mxfp8;
+         j.training.num_layers_at_end_in_bf16 = 2;
+         l.pp = 4;
+       }),
+       set([](Job& j, Layout&) { j.training.num_layers_at_end_in_bf16 = 3; }), 3, 2},
+      {"fp8_output_proj_mxfp8", dense_job(),
+       set([](Job& j, Layout&) { j.training.fp8_output_proj = true, j.training.precision = Precision::mxfp8; }),
+       set([](Job& j, Layout&) { j.training.precision = Precision::nvfp4; }), 0, 1},
+      {"fp8_output_proj_weight", dense_job(), set([](Job& j, Layout& l) {
+         j.training.fp8_output_proj = true, j.training.precision = Precision::mxfp8;
+         j.model.text.tie_word_embeddings = true;
+         l.pp = 2;
+       }),
+       set([](Job&, Layout& l) { l.pp = 1; }), 1, 0},
+      {"fp8_output_proj_deferred", dense_job(), set([](Job& j, Layout& l) {
+         j.training.fp8_output_proj = true, j.training.precision = Precision::mxfp8;
+         l.pp = 2;
+       }),
+       set([](Job& j, Layout&) { j.stack.deferred_embedding_wgrad = true; }), 1, 0},
+      {"quant_recipe_te", dense_job(), set([](Job& j, Layout&) {
+         j.training.precision = Precision::mxfp8;
+         j.training.quant_recipe.modules[LinearModule::linear_qkv] = Precision::bf16;
+       }),
+       set([](Job& j, Layout&) { j.stack.transformer_engine = false; }), 0, 1},
       {"precision_on_gpu", dense_job(),
        set([](Job& j, Layout&) { j.hardware.gpu.peak_tflops[Math::bf16].value = 312; }),
        set([](Job& j, Layout&) { j.training.precision = Precision::nvfp4; }), 0, 1},

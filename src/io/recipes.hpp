@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "io/parse.hpp"
+
+// What published recipes set beside what tables of their results say: recipes/*.json, each entry with its source.
+
+namespace shardfit::io {
+
+/// Fields of a training block that a published recipe sets together, and for which runs.
+struct RecipeSetting {
+  std::vector<std::string> models, hardware;   ///< names; empty: any
+  std::string runs;                            ///< word of the source of the runs that it is about; empty: any
+  std::string precision;
+  std::string from, to;                        ///< days (YYYY-MM-DD): from this one, before that one; empty: no limit
+  Json training;                               ///< the fields
+  std::string source;                          ///< commit and file
+  std::string file;                            ///< of recipes/ it is from
+};
+
+/// Every entry of recipes/*.json, in the order of the files. Throws InputError.
+std::vector<RecipeSetting> load_recipes();
+
+/// A run as far as recipes ask. `date`: a day or a month; empty: none is known, which no dated entry fits. `source`: where a
+/// measured one is from.
+struct RecipeUse {
+  std::string model, hardware, precision, date, source = {};
+};
+/// Whether an entry is about a run.
+bool concerns(const RecipeSetting& setting, const RecipeUse& run);
+
+/// Fills the entries that are about `run` into its training block, whole or not at all: an entry of which the block states
+/// a field is left alone. Says in words what was filled in.
+std::vector<std::string> fill_from_recipes(const std::vector<RecipeSetting>& settings, const RecipeUse& run, Json& training);
+
+/// For a run whose training block states none of an entry's fields: what the published recipe sets and it does not.
+std::vector<std::string> recipe_hints(const std::vector<RecipeSetting>& settings, const RecipeUse& run, const Json& training);
+
+}  // namespace shardfit::io

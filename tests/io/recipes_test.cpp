@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <doctest/doctest.h>
+
+#include "io/load.hpp"
+#include "io/recipes.hpp"
+#include "shardfit/base/error.hpp"
+#include "shardfit/spec/model_dims.hpp"
+
+using namespace shardfit;
+using io::Json;
+using io::RecipeUse;
+
+namespace {
+
+const char* kModel = "Nemotron-3-Super-120B-A12B";
+
+Json scenario(const std::string& model, const std::string& hardware, Json training) {
+  training["sequence_length"] = 4096;
+  training["global_batch_size"] = 64;
+  return {{"model", model}, {"hardware", hardware}, {"gpus", 64}, {"training", training}, {"layout", {{"tp", 1}}}};
+}
+
+Scenario parse(const Json& json) { return io::parse_scenario(json.dump(), "test.json"); }
+
+}  // namespace
+
+TEST_CASE("every published setting is a training block that reads, for hardware and models that ship") {
+  const auto settings = io::load_recipes();
+  REQUIRE(settings.size() >= 5);
+  for (const io::RecipeSetting& s : settings) {
+    CAPTURE(s.source);
+    CHECK(!s.source.empty());
+    Json training = s.training;
+    training["precision"] = s.precision;
+    for (const std::string& model : s.models.empty() ? std::vector<std::string>{"Llama-3-8B"} : s.models)
+      for (const std::string& hardware : s.hardware.empty() ? std::vector<std::string>{"gb200-nvl72"} : s.hardware)
+        CHECK_NOTHROW(parse(scenario(model, hardware, training)));
+  }
+}
+
+TEST_CASE("a setting is filled in whole, from its day on, and never over a stated field") {
+  const auto settings = io::load_recipes();
+  Json training = {{"precision", "nvfp4"}};
+  CHECK(io::fill_from_recipes(settings, {kModel, "gb200-nvl72", "nvfp4", "2026-04-17"}, training).size() == 3);
+  CHECK(training["num_layers_at_end_in_bf16"] == 14);
+  CHECK(training["quant_recipe"]["out_proj"] == "mxfp8");
+
+  Json early = {{"precision", "nvfp4"}};
+  io::fill_from_recipes(settings, {kModel, "gb200-nvl72", "nvfp4", "2026-04-06"}, early);
+  CHECK(!early.contains("num_layers_at_end_in_bf16"));
+  CHECK(early["fp8_param_gather"] == false);   // no recipe gathered fp4 parameters then
+
+  Json stated = {{"precision", "nvfp4"}, {"first_last_layers_bf16", false}};
+  io::fill_from_recipes(settings, {kModel, "gb200-nvl72", "nvfp4", "2026-04-17"}, stated);
+  CHECK(!stated.contains("num_layers_at_end_in_bf16"));
+
+  Json other = {{"precision", "mxfp8"}};
+  CHECK(io::fill_from_recipes(settings, {kModel, "gb200-nvl72", "mxfp8", "2026-04-17"}, other).empty());
+  CHECK(io::fill_from_recipes(settings, {"DeepSeek-V3", "b200-hgx", "mxfp8", "2026-07-01"}, other).empty());
+  CHECK(io::fill_from_recipes(settings, {"DeepSeek-V3", "gb200-nvl72", "mxfp8", "2026-06-09"}, other).empty());
+  CHECK(io::fill_from_recipes(settings, {"DeepSeek-V3", "gb200-nvl72", "mxfp8", ""}, other).empty());
+  CHECK(io::fill_from_recipes(settings, {"DeepSeek-V3", "gb200-nvl72", "mxfp8", "2026-06-10"}, other).size() == 1);
+}
+
+TEST_CASE("a scenario is told what the published recipe sets and it does not state") {
+  const auto hints = [](const Json& json) {
+    int n = 0;
+    for (const std::string& note : parse(json).assumptions) n += note.find("published recipe") != std::string::npos;
+    return n;
+  };
+  CHECK(hints(scenario("DeepSeek-V3", "gb200-nvl72", {{"precision", "mxfp8"}})) == 1);
+  CHECK(hints(scenario("DeepSeek-V3", "gb200-nvl72", {{"precision", "mxfp8"}, {"fp8_output_proj", false}})) == 0);
+  CHECK(hints(scenario("DeepSeek-V3", "gb200-nvl72", {{"precision", "bf16"}})) == 0);
+}
+
+TEST_CASE("layers in bf16 and precisions of modules are read, and refused where they mean nothing") {
+  const Scenario s = parse(scenario(kModel, "gb200-nvl72",
+                                    {{"precision", "nvfp4"}, {"first_last_layers_bf16", true}, {"num_layers_at_start_in_bf16", 0},
+                                     {"num_layers_at_end_in_bf16", 14}, {"quant_recipe", {{"out_proj", "mxfp8"}, {"mtp", "bf16"}}}}));
+  const TrainingSpec& t = s.job.training;
+  const int layers = int(s.job.model.text.layers.size());
+  CHECK(!keeps_layer_in_bf16(t, 0, layers));
+  CHECK(!keeps_layer_in_bf16(t, layers - 15, layers));
+  CHECK(keeps_layer_in_bf16(t, layers - 14, layers));
+  CHECK(t.quant_recipe.modules[LinearModule::out_proj] == Precision::mxfp8);
+  CHECK(t.quant_recipe.mtp == Precision::bf16);
+
+  const auto refused = [](Json training) {
+    CHECK_THROWS_AS(parse(scenario("Llama-3-8B", "gb200-nvl72", std::move(training))), InputError);
+  };
+  refused({{"precision", "mxfp8"}, {"num_layers_at_end_in_bf16", 4}});
+  refused({{"precision", "bf16"}, {"quant_recipe", {{"linear_qkv", "bf16"}}}});
+  refused({{"precision", "mxfp8"}, {"quant_recipe", {{"linear_qvk", "bf16"}}}});
+  refused({{"precision", "mxfp8"}, {"quant_recipe", {{"linear_qkv", "fp8_delayed"}}}});
+  refused({{"precision", "mxfp8"}, {"quant_recipe", {{"linear_qkv", "fp16"}}}});
+}

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+// Layers in bf16, precisions of single modules, an fp8 output projection: 0 layers cost nothing, all layers are a bf16 run's,
+// what lies between lies between, and what the sweep sees is what an estimate says.
+#include <doctest/doctest.h>
+
+#include <random>
+
+#include "io/load.hpp"
+#include "shardfit/search/sweep.hpp"
+
+using namespace shardfit;
+
+namespace {
+
+Scenario scenario_of(const char* file, Precision precision) {
+  Scenario s = io::load_scenario(std::string(SHARDFIT_SOURCE_DIR) + "/scenarios/" + file);
+  s.job.training.precision = precision;
+  s.job.training.fp8_param_gather = false;
+  s.job.training.fp8_attention = false;
+  return s;
+}
+
+void keep_in_bf16(Job& job, int start, int end) {
+  job.training.first_last_layers_bf16 = true;
+  job.training.num_layers_at_start_in_bf16 = start;
+  job.training.num_layers_at_end_in_bf16 = end;
+}
+
+std::vector<Layout> valid_layouts(const Scenario& s, int wanted) {
+  std::mt19937_64 random(11);
+  std::vector<Layout> found;
+  const std::uint64_t size = space_size(s.space);
+  for (int tries = 0; tries < 200'000 && int(found.size()) < wanted; ++tries) {
+    const Layout layout = layout_at(s, random() % size);
+    if (all_violations(s.job, layout).empty()) found.push_back(layout);
+  }
+  REQUIRE(int(found.size()) == wanted);
+  return found;
+}
+
+Bytes saved(const Estimate& e) {
+  Bytes all;
+  for (const StageMemory& stage : e.memory)
+    for (std::size_t t = std::size_t(MemoryTerm::saved_attention); t <= std::size_t(MemoryTerm::saved_head); ++t)
+      all += stage.ledger[MemoryTerm(t)];
+  return all;
+}
+
+constexpr const char* kScenarios[] = {"llama-3-70b-gb200.json", "deepseek-v3-gb200.json", "qwen3.5-35b-a3b-gb200.json"};
+
+}  // namespace
+
+TEST_CASE("no layers in bf16 cost nothing") {
+  for (const char* file : kScenarios) {
+    const Scenario plain = scenario_of(file, Precision::mxfp8);
+    Scenario none = plain;
+    keep_in_bf16(none.job, 0, 0);
+    const Estimator a(plain.job), b(none.job);
+    for (const Layout& layout : valid_layouts(plain, 5)) {
+      const Estimate x = a.evaluate(layout), y = b.evaluate(layout);
+      CHECK(x.step_time_s == y.step_time_s);
+      CHECK(x.verdict.need == y.verdict.need);
+    }
+  }
+}
+
+TEST_CASE("all layers in bf16 are those of a bf16 run") {
+  const Scenario bf16 = scenario_of("llama-3-70b-gb200.json", Precision::bf16);
+  Scenario all = scenario_of("llama-3-70b-gb200.json", Precision::nvfp4);
+  keep_in_bf16(all.job, 1000, 1000);
+  const Estimator a(bf16.job), b(all.job);
+  for (const Layout& layout : valid_layouts(all, 10)) {
+    const Estimate x = a.evaluate(layout), y = b.evaluate(layout);
+    CHECK(y.step_time_s == doctest::Approx(x.step_time_s).epsilon(1e-6));
+    CHECK(saved(x) == saved(y));
+  }
+}
+
+TEST_CASE("each layer kept in bf16 takes as much or more, and no more than a bf16 run") {
+  for (const char* file : kScenarios) {
+    Scenario s = scenario_of(file, Precision::nvfp4);
+    const Estimator bf16(scenario_of(file, Precision::bf16).job);
+    for (const Layout& layout : valid_layouts(s, 5)) {
+      Bytes kept;
+      for (int layers : {0, 1, 2, 4, 9, 20}) {
+        keep_in_bf16(s.job, 0, layers);
+        const Estimate e = Estimator(s.job).evaluate(layout);
+        CAPTURE(e.layout_id);
+        CHECK(saved(e) >= kept);
+        kept = saved(e);
+      }
+      CHECK(saved(bf16.evaluate(layout)) >= kept);
+    }
+  }
+}
+
+TEST_CASE("the sweep's numbers are the estimate's with layers, modules and the head in precisions of their own") {
+  for (const char* file : kScenarios)
+    for (const Precision precision : {Precision::mxfp8, Precision::nvfp4}) {
+      Scenario s = scenario_of(file, precision);
+      keep_in_bf16(s.job, 1, 2);
+      s.job.training.fp8_output_proj = precision == Precision::mxfp8;
+      s.job.training.quant_recipe.modules[LinearModule::linear_qkv] = Precision::bf16;
+      s.job.training.quant_recipe.modules[LinearModule::linear_fc2] = Precision::mxfp8;
+      s.job.training.quant_recipe.mtp = Precision::bf16;
+      const Estimator estimator(s.job);
+      Estimator::Workspace workspace;
+      for (const Layout& layout : valid_layouts(s, 8)) {
+        const Quick quick = estimator.quick(layout, workspace);
+        const Estimate full = estimator.evaluate(layout);
+        CAPTURE(full.layout_id);
+        CHECK(quick.step_time_s == full.step_time_s);
+        CHECK(quick.peak == full.verdict.need);
+      }
+    }
+}
+
+TEST_CASE("a pruned sweep with layers in bf16 finds what trying every layout finds") {
+  Scenario s = scenario_of("llama-3-70b-gb200.json", Precision::mxfp8);
+  keep_in_bf16(s.job, 3, 8);
+  s.job.training.fp8_output_proj = true;
+  s.space.tp = {1, 4};
+  s.space.cp = {1};
+  s.space.micro_batch_size = {1, 2};
+  SweepOptions pruned;
+  pruned.threads = 2;
+  SweepOptions whole = pruned;
+  whole.prune = false;
+  const Estimator estimator(s.job);
+  const SweepResult a = sweep(s, estimator, pruned), b = sweep(s, estimator, whole);
+  CHECK(a.valid == b.valid);
+  CHECK(a.fit == b.fit);
+  REQUIRE(a.top.size() == b.top.size());
+  for (std::size_t i = 0; i < a.top.size(); ++i) {
+    CHECK(a.top[i].index == b.top[i].index);
+    CHECK(a.top[i].quick.step_time_s == b.top[i].quick.step_time_s);
+  }
+}
+
+TEST_CASE("an output projection in mxfp8 keeps its bf16 weight with copies beside it, and less of its input") {
+  for (const char* file : {"llama-3-70b-gb200.json", "deepseek-v3-gb200.json"}) {
+    Scenario s = scenario_of(file, Precision::mxfp8);
+    const Estimator bf16(s.job);
+    s.job.training.fp8_output_proj = true;
+    const Estimator mxfp8(s.job);
+    for (const Layout& layout : valid_layouts(s, 5)) {
+      const Estimate a = bf16.evaluate(layout), b = mxfp8.evaluate(layout);
+      const StageMemory &x = a.memory.back(), &y = b.memory.back();
+      CHECK(y.ledger[MemoryTerm::weights] == x.ledger[MemoryTerm::weights]);
+      CHECK(y.ledger[MemoryTerm::quantized_weights] > x.ledger[MemoryTerm::quantized_weights]);
+      CHECK(y.ledger[MemoryTerm::saved_head] <= x.ledger[MemoryTerm::saved_head]);
+      CHECK(b.step_time_s < a.step_time_s);
+    }
+  }
+}
