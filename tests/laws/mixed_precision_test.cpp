@@ -149,7 +149,9 @@ TEST_CASE("an output projection in mxfp8 keeps its bf16 weight with copies besid
       CHECK(y.ledger[MemoryTerm::weights] == x.ledger[MemoryTerm::weights]);
       CHECK(y.ledger[MemoryTerm::quantized_weights] > x.ledger[MemoryTerm::quantized_weights]);
       CHECK(y.ledger[MemoryTerm::saved_head] <= x.ledger[MemoryTerm::saved_head]);
-      CHECK(b.step_time_s < a.step_time_s);
+      // Products are shorter where this stage sets the pace; the host has more to do, and may be what waits.
+      CHECK(b.time.rows[TimeTerm::gemm].value <= a.time.rows[TimeTerm::gemm].value);
+      if (layout.pp == 1) CHECK(b.time.rows[TimeTerm::gemm].value < a.time.rows[TimeTerm::gemm].value);
     }
   }
 }
