@@ -3,11 +3,12 @@
 // Formula: alltoall: T*k rows over EP without de-duplication, then a gather (before) and a reduce-scatter
 //   (after) of the rows over ETP; DeepEP and HybridEP: each token once per destination rank of the ep*etp
 //   group, k*etp picks; allgather: every rank gets all T*G tokens. Backward runs the opposite exchange.
-//   Permutation moves 8 B an element of the T*k rows sent and of the A rows received (permute and chunk
-//   sort) over a forward or a backward; DeepEP and HybridEP fuse most of it: 4*T*(min(hits, k) + k) B a
+//   Over a forward or a backward the permutation reads T rows and writes T*k, its inverse reads T*k and writes T; where a
+//   rank has several experts, chunks of the A rows received are sorted, and sorted back. The kernels that are not fused
+//   read a row for each copy. DeepEP and HybridEP fuse most of it: 4*T*(min(hits, k) + k) B a
 //   width. Quantised rows behind alltoall are padded and unpadded, 8 B an element of the A rows more. Rows, so traffic and permutation too, grow with the busiest rank's load.
-// Source: Megatron-LM core/transformer/moe/token_dispatcher.py, fused_a2a.py; permute bytes from the
-//   step-time fit. Valid when: tokens are brought in bf16 (Megatron quantises after dispatch). Ignores:
+// Source: Megatron-LM core/transformer/moe/token_dispatcher.py, fused_a2a.py, moe_utils.py:permute; Transformer Engine
+//   common/triton/permutation.py (_permute_kernel, _unpermute_kernel, _sort_chunks_by_map_kernel). Valid when: tokens are brought in bf16 (Megatron quantises after dispatch). Ignores:
 //   alltoall's probabilities (4 B a row) and token counts on the wire, the allgather dispatcher's copies of the
 //   routing map.
 // Checked by: tests/block/moe_test.cpp
@@ -19,8 +20,7 @@
 namespace shardfit::block {
 namespace {
 
-constexpr double kPermutePasses = 2;  ///< one permute and one chunk sort, each a read and a write
-constexpr double kReadAndWrite = 2;
+constexpr double kReadAndWrite = 2, kThereAndBack = 2;
 
 // Calls and launches beside the lists' (kind: counted in token_dispatcher.py, moe_utils.py, fused_a2a.py and Transformer
 // Engine pytorch/permutation.py). A library: dispatcher, function, buffer; its metadata, prefix sum and barriers. alltoall:
@@ -109,8 +109,10 @@ double permute_bytes(const MoeSizes& z, const Shapes& s) {
   const double element = double(z.inner) * s.e;
   const double sent = z.tokens * z.top_k;
   const double padding = padding_passes(z, s) * kReadAndWrite * z.busy_rows * element;
-  if (z.group == 1) return kPermutePasses * kReadAndWrite * sent * element + padding;
-  if (!fuses_permutation(s)) return kPermutePasses * kReadAndWrite * (sent + z.busy_rows) * element + padding;
+  const double permuted = kThereAndBack * (sent + (s.permute_fusion ? z.tokens : sent)) * element;
+  const double sorted = z.local_experts > 1 ? kThereAndBack * kReadAndWrite * z.busy_rows * element : 0;
+  if (z.group == 1) return permuted + padding;
+  if (!fuses_permutation(s)) return permuted + sorted + padding;
   const double hits = std::min(rank_hits(z, s), double(z.top_k) * s.etp);
   return kReadAndWrite * z.tokens * load_of(z) * (hits + double(z.top_k) * s.etp) * element;
 }

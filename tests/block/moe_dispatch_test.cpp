@@ -118,12 +118,15 @@ TEST_CASE("quantised rows behind alltoall are padded and unpadded, unless their 
 TEST_CASE("one rank for all experts sends nothing") {
   const OpList ops = moe(deepseek_v3(), on_ep(1));
   for (const Op& op : ops) CHECK(op.forward.traffic.empty());
-  CHECK(moved_bytes(ops, KernelKind::permute, false) == 8.0 * 4096 * 8 * 7168);
+  CHECK(moved_bytes(ops, KernelKind::permute, false) == 4.0 * 4096 * (1 + 8) * 7168);   // a row is read once for its copies
 }
 
-TEST_CASE(
-    "permutation moves eight bytes an element of rows sent and received; the libraries fuse most of it") {
+TEST_CASE("permutation reads a row once for its copies and sorts chunks of several experts; the libraries fuse most of it") {
   Shapes s = on_ep(8);
+  const double permuted = 4.0 * 4096 * (1 + 8) * 7168, sorted = 8.0 * 32768 * 7168;
+  CHECK(moved_bytes(moe(deepseek_v3(), s), KernelKind::permute, false) == permuted + sorted);
+  CHECK(moved_bytes(moe(deepseek_v3(), on_ep(256)), KernelKind::permute, false) == permuted);   // one expert a rank
+  s.permute_fusion = false;
   CHECK(moved_bytes(moe(deepseek_v3(), s), KernelKind::permute, false) == 8.0 * 2 * 32768 * 7168);
   s.dispatcher = Dispatcher::hybridep;
   const double hits = distinct_hits(8, 8);
