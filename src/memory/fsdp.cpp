@@ -14,7 +14,8 @@
 //             torch.distributed.fsdp (fully_shard, implicit prefetch of one unit;
 //             FSDPParam.to_accumulated_grad_if_needed: unsharded_accumulated_grad has the reduce dtype).
 // Valid when: units are alike; mixed stages take the largest unit as current one.
-// Ignores:    transposed copies of quantised units; the order in which outside tensors are released.
+// Ignores:    transposed copies of quantised units; the order in which outside tensors are released; that what stays in bf16 in a
+//             quantised run (embedding, head, layers kept in bf16) is gathered at two bytes an element.
 // Checked by: tests/memory/fsdp_test.cpp.
 
 namespace shardfit::memory {
