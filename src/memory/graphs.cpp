@@ -12,8 +12,9 @@
 //             saved tensors of all live micro-batches and the largest transient (full_iteration: all it
 //             ever had).
 // Source:     Megatron-LM core/transformer/cuda_graphs.py, core/full_cuda_graph.py; Transformer Engine
-//             pytorch/graph.py; static inputs explain 1,120 of 1,187 MiB (attention graphs, 14 layers) and
-//             39 of 44 to 46 MiB (scoped graphs, 12 layers) between steps in golden values.
+//             pytorch/graph.py; of what golden values hold between steps beyond eager runs, static inputs
+//             explain 1,008 of 1,186 MiB (attention, 14 layer passes alive), 30 of 42 (scopes, 12 passes) and
+//             32.5 of 34.8 (scopes, 13 passes, no pipeline).
 // Valid when: graphs have been captured (not in the first step).
 // Ignores:    driver memory of graph nodes; outputs that a graph hands to eager code. Torch stops counting
 //             captured tensors as allocated once the capture is over, so a measured allocated peak may be
