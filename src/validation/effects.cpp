@@ -52,7 +52,7 @@ void judge(const MeasuredEffect& effect, EffectRow& row) {
   const double predicted = ratio ? std::log(*row.predicted) : *row.predicted;
   const double noise = ratio ? std::log1p(row.noise) : row.noise;
   row.above_noise = std::abs(measured) > noise;
-  row.sign_right = (measured > 0) == (predicted > 0);
+  row.sign_right = measured * predicted > 0;    // no change at all is no sign
   row.size_right = row.sign_right && size_error(effect, measured, predicted) <= kSizeTolerance * std::abs(measured);
   row.no_change_right = !row.above_noise && (ratio ? std::abs(predicted) < std::log1p(kNoChange) : std::abs(predicted) <= noise);
 }

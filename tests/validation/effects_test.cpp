@@ -47,6 +47,13 @@ TEST_CASE_FIXTURE(Pair, "what a run that died had allocated bounds a difference 
   CHECK(score({effect}).size_right == 0);
 }
 
+TEST_CASE_FIXTURE(Pair, "no change at all is not the right sign of any") {
+  rows[1].scores = rows[0].scores;
+  CHECK(score({effect}).sign_right == 0);
+  effect.measured = 3.2;
+  CHECK(score({effect}).sign_right == 0);
+}
+
 TEST_CASE_FIXTURE(Pair, "a change seen in several releases counts once by family") {
   MeasuredEffect wrong = effect, right = effect;
   right.measured = -12;
