@@ -33,7 +33,7 @@ int Cluster::domain_of(int rank) const { return graph_->placement.domain_of(rank
 int Cluster::node_of(int rank) const { return graph_->placement.node_of(rank); }
 
 PairClass Cluster::pair_class(int from, int to) const { return graph_->placement.pair_class(from, to); }
-const Route& Cluster::route(int from, int to) const { return graph_->routes[pair_class(from, to)]; }
+const Route& Cluster::route(int from, int to) const& { return graph_->routes[pair_class(from, to)]; }
 
 GroupLinks Cluster::links(RankPattern pattern) const {
   return group_links(pattern, graph_->fabric, graph_->placement, graph_->routes);

@@ -40,7 +40,8 @@ class Cluster {
   int node_of(int rank) const;
 
   /// The quickest way between two ranks.
-  const Route& route(int from, int to) const;
+  const Route& route(int from, int to) const&;
+  const Route& route(int from, int to) const&& = delete;   // it would outlive its cluster
   PairClass pair_class(int from, int to) const;
 
   /// Copies for export; not for the per-layout path.
