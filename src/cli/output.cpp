@@ -51,6 +51,9 @@ void Output::write(Document document, Context& context) {
 }
 
 void Output::write_text(const std::string& text, Context& context) {
+  if (!flags_.sections.empty())
+    throw InputError("", "--section", flags_.sections[0], "no section with --format " + flags_.format + " here: it is written whole",
+                     "--format table or csv");
   if (!file_) {
     context.out << text;
     return;

@@ -33,7 +33,7 @@ class Output {
 
   /// Writes the document as the flags ask for.
   void write(Document document, Context& context);
-  /// Writes text as it is (Graphviz).
+  /// Writes text as it is (Graphviz, Markdown). Throws InputError where --section asks for a part: text has none.
   void write_text(const std::string& text, Context& context);
 
  private:

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <charconv>
 #include <cstdio>
+#include <set>
 
 #include "shardfit/base/error.hpp"
 #include "shardfit/base/names.hpp"
@@ -208,6 +209,23 @@ void read_word(const IdReader& read, const std::string& word, Layout& layout) {
   read.fail(word, "a word such as tp2, pp4, ep8, mbs1, sp, sh:optimizer, rc:none, disp:alltoall, graph:none");
 }
 
+/// What a word sets: its key without the number; the four ways to split a pipeline are one.
+std::string field_of(const std::string& word) {
+  std::string key = IdReader::pieces(word, ':')[0];
+  while (!key.empty() && std::isdigit((unsigned char)key.back())) key.pop_back();
+  return key == "accounting" || key == "layout" || key == "pattern" ? "split" : key;
+}
+
+/// Refuses values behind those that a word has, which nothing would read.
+void refuse_surplus(const IdReader& read, const std::string& word) {
+  const std::vector<std::string> p = IdReader::pieces(word, ':');
+  std::size_t most = 1;
+  for (const auto& [key, values] : {std::pair{"disp", 1}, {"cpc", 1}, {"sh", 1}, {"layout", 1}, {"pattern", 1}, {"ov", 9}, {"graph", 2},
+                                    {"split", 2}, {"accounting", 2}, {"rc", 3}, {"off", 3}})
+    if (p[0] == key) most = 1 + std::size_t(values);
+  if (p.size() > most) read.fail(word, "no \":" + p[most] + "\"");
+}
+
 }  // namespace
 
 std::string layout_id(const Layout& l) {
@@ -242,7 +260,12 @@ std::string layout_id(const Layout& l) {
 Layout parse_layout_id(const std::string& id) {
   Layout layout;
   const IdReader read(id);
-  for (const std::string& word : IdReader::pieces(id, '-')) read_word(read, word, layout);
+  std::set<std::string> seen;
+  for (const std::string& word : IdReader::pieces(id, '-')) {
+    read_word(read, word, layout);
+    refuse_surplus(read, word);
+    if (!seen.insert(field_of(word)).second) read.fail(word, "each field of the layout once");
+  }
   return layout;
 }
 

@@ -15,6 +15,8 @@ struct HfFamily {
   const char* qk_norm = "none";
   bool qkv_bias = false;
   bool mla = false;
+  const char* score = "softmax";       ///< the router's, where the configuration does not say
+  const char* topk_method = "";        ///< the same
 };
 
 constexpr HfFamily kFamilies[] = {
@@ -27,9 +29,20 @@ constexpr HfFamily kFamilies[] = {
     {.model_type = "qwen2_moe", .experts = "num_experts", .expert_width = "moe_intermediate_size", .qkv_bias = true},
     {.model_type = "qwen3_moe", .experts = "num_experts", .expert_width = "moe_intermediate_size", .qk_norm = "per_head"},
     {.model_type = "deepseek_v2", .experts = "n_routed_experts", .expert_width = "moe_intermediate_size", .mla = true},
-    {.model_type = "deepseek_v3", .experts = "n_routed_experts", .expert_width = "moe_intermediate_size", .mla = true},
-    {.model_type = "kimi_k2", .experts = "n_routed_experts", .expert_width = "moe_intermediate_size", .mla = true},
+    {.model_type = "deepseek_v3", .experts = "n_routed_experts", .expert_width = "moe_intermediate_size", .mla = true,
+     .score = "sigmoid", .topk_method = "noaux_tc"},
+    {.model_type = "kimi_k2", .experts = "n_routed_experts", .expert_width = "moe_intermediate_size", .mla = true,
+     .score = "sigmoid", .topk_method = "noaux_tc"},
 };
+
+/// Keys that say nothing of a layer's shape or work: how weights start, what tokens mean, how generation and losses go, rope's
+/// angles, the checkpoint's format. Those of shapes that a family does not read are not here.
+constexpr std::string_view kNoShape[] = {
+    "_name_or_path", "architectures", "attention_dropout", "aux_loss_alpha", "auto_map", "bos_token_id", "dtype", "eos_token_id", "ep_size",
+    "id2label", "initializer_range", "label2id", "max_window_layers", "norm_topk_prob", "original_max_position_embeddings",
+    "output_router_logits", "pad_token_id", "partial_rotary_factor", "pretraining_tp", "quantization_config", "rms_norm_eps",
+    "rope_interleave", "rope_parameters", "rope_scaling", "rope_theta", "routed_scaling_factor", "router_aux_loss_coef",
+    "router_jitter_noise", "seq_aux", "torch_dtype", "transformers_version", "unk_token_id", "use_cache"};
 
 constexpr const char* kWriteOne = "write a model file: copy the nearest of models/; models/README.md names every key";
 
@@ -43,36 +56,59 @@ HfFamily family_of(Object& config) {
   config.at("model_type").refuse("a Hugging Face configuration of " + known, kWriteOne);
 }
 
+/// Width of a head: a share of the hidden size where the configuration does not say.
+int head_dim_of(Object& config, int hidden, int heads) {
+  if (!config.find("head_dim") && hidden % heads)
+    config.at("num_attention_heads").refuse("a divisor of hidden_size = " + std::to_string(hidden) + ", or head_dim beside it");
+  return config.get("head_dim", hidden / std::max(1, heads), 1);
+}
+
+/// Layers of other attention than the one kind that `mixer_of` makes of the rest.
+void refuse_layer_types(Object& config) {
+  const auto types = config.find("layer_types");
+  if (!types) return;
+  for (const Value& type : types->as_list())
+    if (type.as_text() != "full_attention") type.refuse("\"full_attention\" in every layer", kWriteOne);
+}
+
 Json mixer_of(Object& config, const HfFamily& family, int hidden) {
   const int heads = config.at("num_attention_heads").as_int(1);
+  refuse_layer_types(config);
   if (config.get("use_sliding_window", false)) config.at("use_sliding_window").refuse("false: which layers have a window is not told", kWriteOne);
-  if (family.mla)
+  if (family.mla) {
+    if (config.get("attention_bias", false)) config.at("attention_bias").refuse("false: biases of latent projections are not modelled");
+    for (const char* key : {"num_key_value_heads", "head_dim", "qk_head_dim"}) config.ignore(key);   // follow from the others
     return {{"kind", "mla"}, {"num_attention_heads", heads},
             {"q_lora_rank", config.find("q_lora_rank") ? Json(config.at("q_lora_rank").as_int(1)) : Json()},
             {"kv_lora_rank", config.at("kv_lora_rank").as_int(1)}, {"qk_nope_head_dim", config.at("qk_nope_head_dim").as_int(0)},
             {"qk_rope_head_dim", config.at("qk_rope_head_dim").as_int(0)}, {"v_head_dim", config.at("v_head_dim").as_int(1)}};
+  }
   const bool bias = config.get("attention_bias", false);
-  // Qwen2's keeps the width of a window that it does not use.
+  // Qwen's keeps the width of a window that it does not use.
+  if (config.has("use_sliding_window")) config.ignore("sliding_window");
   const auto window = std::string_view(family.model_type) == "mistral" || std::string_view(family.model_type) == "mixtral"
                           ? config.find("sliding_window") : std::nullopt;
   return {{"kind", "gqa"}, {"num_attention_heads", heads},
-          {"num_key_value_heads", config.get("num_key_value_heads", heads, 1)}, {"head_dim", config.get("head_dim", hidden / heads, 1)},
-          {"qkv_bias", family.qkv_bias || bias}, {"o_bias", bias}, {"qk_norm", family.qk_norm},
+          {"num_key_value_heads", config.get("num_key_value_heads", heads, 1)}, {"head_dim", head_dim_of(config, hidden, heads)},
+          {"qkv_bias", bias || (family.qkv_bias && config.get("qkv_bias", true))}, {"o_bias", bias}, {"qk_norm", family.qk_norm},
           {"sliding_window", window ? Json(window->as_int(1)) : Json()}};
 }
 
-Json dense_of(int width) {
-  return {{"kind", "dense"}, {"intermediate_size", width}, {"gated", true}, {"activation", "silu"}, {"bias", false}};
+Json dense_of(Object& config, const HfFamily& family) {
+  const bool bias = std::string_view(family.model_type) == "llama" && config.get("mlp_bias", false);
+  return {{"kind", "dense"}, {"intermediate_size", config.at("intermediate_size").as_int(1)}, {"gated", true}, {"activation", "silu"},
+          {"bias", bias}};
 }
 
 Json moe_of(Object& config, const HfFamily& family) {
   const int width = config.at(family.expert_width).as_int(1);
-  Json router = {{"score_function", config.get("scoring_func", "softmax")}};
-  if (config.get("topk_method", "") != "greedy") {   // which looks at no groups
-    router["n_group"] = config.get("n_group", 1, 1);
-    router["topk_group"] = config.get("topk_group", 1, 1);
+  const std::string topk = config.get("topk_method", family.topk_method);
+  Json router = {{"score_function", config.get("scoring_func", family.score)}, {"correction_bias", topk == "noaux_tc"}};
+  const int groups = config.get("n_group", 1, 1), chosen = config.get("topk_group", 1, 1);
+  if (topk != "greedy") {   // which looks at no groups
+    router["n_group"] = groups;
+    router["topk_group"] = chosen;
   }
-  router["correction_bias"] = config.get("topk_method", "") == "noaux_tc";
   Json moe = {{"kind", "moe"}, {"num_experts", config.at(family.experts).as_int(1)},
               {"num_experts_per_tok", config.at("num_experts_per_tok").as_int(1)}, {"intermediate_size", width}, {"gated", true},
               {"activation", "silu"}, {"bias", false}, {"router", router}};
@@ -83,17 +119,22 @@ Json moe_of(Object& config, const HfFamily& family) {
   return moe;
 }
 
-/// Which layers have experts: from the first ones that are dense, every so many, and a list of dense ones.
+/// Which layers have experts. DeepSeek's: after the first ones, where the index is a multiple; others': where the count is one,
+/// and the layer is not in the list of dense ones.
 std::vector<bool> layers_with_experts(Object& config, const HfFamily& family, int layers) {
   std::vector<bool> with(std::size_t(layers), family.experts != nullptr);
   if (!family.experts) return with;
-  const int dense = config.get("first_k_dense_replace", 0, 0);
-  const int every = std::max(config.get("decoder_sparse_step", 1, 1), config.get("moe_layer_freq", 1, 1));
+  if (family.mla) {
+    const int dense = config.get("first_k_dense_replace", 0, 0), every = config.get("moe_layer_freq", 1, 1);
+    for (int i = 0; i < layers; ++i) with[std::size_t(i)] = i >= dense && i % every == 0;
+    return with;
+  }
+  if (!config.find("decoder_sparse_step") && !config.find("mlp_only_layers")) return with;
+  const int every = config.get("decoder_sparse_step", 1, 1);
   std::vector<int> listed;
-  if (const auto v = config.find("mlp_only_layers")) listed = v->as_ints(0);
-  if (dense > 0 && every > 1) config.at("moe_layer_freq").refuse("1 beside first_k_dense_replace", kWriteOne);
+  if (const auto v = config.find("mlp_only_layers")) listed = v->as_ints(0, layers - 1);
   for (int i = 0; i < layers; ++i)
-    with[std::size_t(i)] = i >= dense && (i + 1) % every == 0 && std::find(listed.begin(), listed.end(), i) == listed.end();
+    with[std::size_t(i)] = (i + 1) % every == 0 && std::find(listed.begin(), listed.end(), i) == listed.end();
   return with;
 }
 
@@ -106,6 +147,17 @@ Json segments_of(const std::vector<bool>& with_experts) {
     i = end;
   }
   return segments;
+}
+
+/// Tells of keys that nothing above read; one that is null, false, 0 or empty says that something is not there.
+void tell_of_unread(Object& config, const Value& value, std::vector<std::string>& notes) {
+  std::string keys;
+  for (const std::string& key : config.unasked()) {
+    const Json& v = value.json()[key];
+    const bool nothing = v.is_null() || v == Json(false) || v == Json(0) || (v.is_structured() && v.empty());
+    if (!nothing && std::find(std::begin(kNoShape), std::end(kNoShape), key) == std::end(kNoShape)) keys += (keys.empty() ? "" : ", ") + key;
+  }
+  if (!keys.empty()) notes.push_back("keys of the Hugging Face configuration that are not read: " + keys + " (model)");
 }
 
 /// The name of the file, or of the folder of a config.json; of a configuration inline in a scenario `otherwise`.
@@ -124,7 +176,7 @@ bool is_hf_config(const Value& value) {
   return value.json().contains("model_type") || value.json().contains("architectures");
 }
 
-Json model_of_hf(const Value& value) {
+Json model_of_hf(const Value& value, std::vector<std::string>* notes) {
   Object config(value);
   const HfFamily family = family_of(config);
   if (const std::string act = config.get("hidden_act", "silu"); act != "silu") config.at("hidden_act").refuse("\"silu\"", kWriteOne);
@@ -137,11 +189,13 @@ Json model_of_hf(const Value& value) {
                {"residual", {{"kind", "plain"}}}, {"mixers", {{"attention", mixer_of(config, family, hidden)}}},
                {"mlps", Json::object()}, {"layers", segments_of(with_experts)}};
   const auto has = [&](bool experts) { return std::find(with_experts.begin(), with_experts.end(), experts) != with_experts.end(); };
-  if (has(false)) text["mlps"]["dense"] = dense_of(config.at("intermediate_size").as_int(1));
+  if (has(false)) text["mlps"]["dense"] = dense_of(config, family);
   if (has(true)) text["mlps"]["moe"] = moe_of(config, family);
   if (const int depths = config.get("num_nextn_predict_layers", 0, 0); depths > 0)
     text["mtp"] = {{"num_layers", depths}, {"blocks", text["layers"].back()["blocks"]}, {"input_projection", "concat"},
                    {"shares_embedding_and_head", true}, {"final_norm", true}};
+  config.ignore("intermediate_size");   // kept in files of models whose layers all have experts
+  if (notes) tell_of_unread(config, value, *notes);
   return {{"schema_version", 1}, {"name", name_of_file(value.place(), family.model_type)}, {"family", family.model_type},
           {"modality", "text"}, {"text", text}};
 }

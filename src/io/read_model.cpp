@@ -42,9 +42,9 @@ std::string file_of_alias(const std::string& name) {
 
 }  // namespace
 
-ModelSpec read_model(const Value& value) {
+ModelSpec read_model(const Value& value, std::vector<std::string>* notes) {
   if (is_hf_config(value)) {
-    const Json converted = model_of_hf(value);
+    const Json converted = model_of_hf(value, notes);
     return read_model(Value(converted, value.place()));
   }
   Object object(value);
@@ -62,7 +62,7 @@ ModelSpec read_model(const Value& value) {
   return model;
 }
 
-ModelSpec find_model(const std::string& name, const Place& asked) {
+ModelSpec find_model(const std::string& name, const Place& asked, std::vector<std::string>* notes) {
   std::string path;
   try {
     path = find_data("models", name, asked);
@@ -71,7 +71,7 @@ ModelSpec find_model(const std::string& name, const Place& asked) {
     if (path.empty()) throw;
   }
   const Json json = parse_json_file(path);
-  ModelSpec model = read_model(Value(json, {path, ""}));
+  ModelSpec model = read_model(Value(json, {path, ""}), notes);
   model.source_file = path;
   return model;
 }

@@ -25,9 +25,9 @@ constexpr const char* kDescriptive[] = {
     "note",       "notes",      "world_size_known", "problems", "fix",   "cause",
     "confidence", "incomplete", "stack_pair_group", "measured"};
 
-ModelSpec read_run_model(const Value& value) {
-  if (value.is_text()) return find_model(value.as_text(), value.place());
-  ModelSpec model = read_model(value);
+ModelSpec read_run_model(const Value& value, std::vector<std::string>& notes) {
+  if (value.is_text()) return find_model(value.as_text(), value.place(), &notes);
+  ModelSpec model = read_model(value, &notes);
   if (model.family.empty()) model.family = "inline";
   return model;
 }
@@ -125,7 +125,7 @@ Scenario read_run(const Value& value, const RunRules& rules) {
     s.name = id->as_text();
 
   const Value model_value = o.at("model");
-  s.job.model = read_run_model(model_value);
+  s.job.model = read_run_model(model_value, s.assumptions);
   const Value hardware = o.at("hardware");
   s.job.hardware = find_hardware(hardware.as_text(), hardware.place());
   s.job.gpus = o.at("gpus").as_int(1, kMostGpus);

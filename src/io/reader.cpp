@@ -188,6 +188,13 @@ std::vector<std::string> Object::keys() const {
   return keys;
 }
 
+std::vector<std::string> Object::unasked() const {
+  std::vector<std::string> out;
+  for (const auto& item : json_->items())
+    if (!known_.contains(item.key())) out.push_back(item.key());
+  return out;
+}
+
 void Object::done() const {
   for (const auto& item : json_->items()) {
     if (known_.contains(item.key())) continue;

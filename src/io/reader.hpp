@@ -107,6 +107,9 @@ class Object {
   /// Every key of the object, in file order; for maps of names.
   std::vector<std::string> keys() const;
 
+  /// Keys that were never asked for, in file order.
+  std::vector<std::string> unasked() const;
+
   /// Throws on the first key that was never asked for.
   void done() const;
 

@@ -53,6 +53,16 @@ TEST_CASE("an empty text, as a script's unset variable leaves it, is no option l
   CHECK(run({"estimate", kSmall, "--layout", ""}).code == 2);
 }
 
+TEST_CASE("a part asked for of what is written whole is refused") {
+  for (const std::vector<std::string>& args : {std::vector<std::string>{"topo", "b200-hgx", "--gpus", "16", "--format", "dot", "--section", "cluster"},
+                                               {"list", "rules", "--format", "markdown", "--section", "nosuch"}}) {
+    const Ran ran = run(args);
+    CHECK(ran.code == 2);
+    CHECK(says(ran.err, "--section: got"));
+    CHECK(ran.out.empty());
+  }
+}
+
 TEST_CASE("a result that cannot be written is no success") {
   FullDisk full;
   std::ostream out(&full);

@@ -32,6 +32,7 @@ TEST_CASE("the default layout's id is short") {
 }
 
 TEST_CASE("text that is no id says what stood where a word was expected") {
-  for (const char* bad : {"", "tp", "tp0", "tpx", "zz3", "tp2-", "rc:selectve:moe", "off:x:none:0", "layout:%Z", "tp99999999999"})
+  for (const char* bad : {"", "tp", "tp0", "tpx", "zz3", "tp2-", "rc:selectve:moe", "off:x:none:0", "layout:%Z", "tp99999999999", "tp1-tp2", "tp2:4", "sp-sp", "disp:deepep:4",
+                          "graph:local:attn:moe", "split:3:4:5", "split:3:4-layout:Et", "off:0.5:none:0:1"})
     CHECK_THROWS_AS((void)parse_layout_id(bad), InputError);
 }

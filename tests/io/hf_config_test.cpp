@@ -80,3 +80,38 @@ TEST_CASE("what a configuration cannot tell is refused with its place") {
   CHECK(refusal(kQwen3Moe, "\"use_sliding_window\": false", "\"use_sliding_window\": true").find("/model/use_sliding_window") != std::string::npos);
   CHECK(refusal(kDeepSeek, "\"n_routed_experts\": 256, ", "").find("/model/n_routed_experts: got nothing") != std::string::npos);
 }
+
+TEST_CASE("what a family's code does where its configuration is silent") {
+  std::string native = kDeepSeek;
+  for (const std::string key : {"\"topk_method\": \"noaux_tc\", ", "\"scoring_func\": \"sigmoid\","}) native.erase(native.find(key), key.size());
+  CHECK(estimate_of(native, 64).verdict.need == estimate_of("\"DeepSeek-V3\"", 64).verdict.need);
+
+  // DeepSeek counts layers from 0, Qwen from 1.
+  std::string alternating = kDeepSeek;
+  alternating.replace(alternating.find("\"moe_layer_freq\": 1"), 19, "\"moe_layer_freq\": 2");
+  const TextSpec text = io::parse_scenario(scenario(alternating, 1), "s.json").job.model.text;
+  for (std::size_t i = 0; i < 61; ++i)
+    CHECK(std::holds_alternative<MoeMlpSpec>(text.mlps[std::size_t(text.layers[i].mlp)].kind) == (i >= 3 && i % 2 == 0));
+
+  std::string biased = kLlama;
+  biased.replace(biased.find("\"attention_bias\": false"), 23, "\"mlp_bias\": true");
+  CHECK(estimate_of(biased, 1).verdict.need > estimate_of(kLlama, 1).verdict.need);
+}
+
+TEST_CASE("keys that are not read are refused or told, never passed over") {
+  CHECK(refusal(kDeepSeek, "\"moe_layer_freq\"", "\"attention_bias\": true, \"moe_layer_freq\"").find("/model/attention_bias") != std::string::npos);
+  CHECK(refusal(kLlama, "\"hidden_act\"", "\"layer_types\": [\"full_attention\", \"sliding_attention\"], \"hidden_act\"")
+            .find("/model/layer_types/1: got \"sliding_attention\"") != std::string::npos);
+  CHECK(refusal(kLlama, "\"num_attention_heads\": 32", "\"num_attention_heads\": 33").find("/model/num_attention_heads") != std::string::npos);
+  CHECK(refusal(kQwen3Moe, "\"mlp_only_layers\": []", "\"mlp_only_layers\": [48]").find("/model/mlp_only_layers") != std::string::npos);
+
+  std::string odd = kLlama;
+  odd.replace(odd.find("\"hidden_act\""), 12, "\"num_experts\": 8, \"logit_scale\": 0, \"rope_theta\": 5e5, \"hidden_act\"");
+  const auto notes = [](const std::string& config) {
+    std::string all;
+    for (const std::string& note : io::parse_scenario(scenario(config, 1), "s.json").assumptions) all += note + "\n";
+    return all;
+  };
+  CHECK(notes(odd).find("not read: num_experts (model)") != std::string::npos);
+  for (const char* config : {kLlama, kMixtral, kQwen3Moe, kDeepSeek}) CHECK(notes(config).find("not read") == std::string::npos);
+}
