@@ -28,6 +28,8 @@ void apply(const LayoutFlag& flag, const std::vector<std::string>& words, Scenar
     flag.set(layouts.back(), word);
   }
   scenario.base = layouts.front();
+  // Wins over what the scenario states, at whatever tp the other flags and the search give.
+  if (long_name(flag) == "--sequence-parallel") scenario.sequence_parallel_above_tp_1 = scenario.base.sequence_parallel;
   if (flag.narrow) return flag.narrow(scenario.space, layouts);
   if (words.size() > 1)
     throw InputError("", long_name(flag), std::to_string(words.size()) + " values", "one value: it is no axis of the search");

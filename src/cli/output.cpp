@@ -52,7 +52,7 @@ void Output::write(Document document, Context& context) {
 
 void Output::write_text(const std::string& text, Context& context) {
   if (!flags_.sections.empty())
-    throw InputError("", "--section", flags_.sections[0], "no section with --format " + flags_.format + " here: it is written whole",
+    throw InputError("", "--section", flags_.sections[0], "no section in this form of the result, which is written whole",
                      "--format table or csv");
   if (!file_) {
     context.out << text;

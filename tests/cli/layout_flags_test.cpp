@@ -107,8 +107,21 @@ TEST_CASE("a fixed layout without tp keeps the wish for sequence parallelism unt
   Scenario scenario = open_scenario();
   scenario.base.sequence_parallel = false;   // as it is read beside tp 1
   scenario.space = {};
-  CHECK_FALSE(choose_layout(scenario, given("micro_batch_size", {"2"}), "check", "x.json").layout.sequence_parallel);
+  CHECK_FALSE(choose_layout(scenario, given("micro-batch-size", {"2"}), "check", "x.json").layout.sequence_parallel);
   CHECK(choose_layout(scenario, given("tp", {"2"}), "check", "x.json").layout.sequence_parallel);
+}
+
+TEST_CASE("the flag for sequence parallelism wins over the scenario, beside a tp of the search or of a flag") {
+  for (const bool on : {false, true}) {
+    CAPTURE(on);
+    Scenario scenario = open_scenario();
+    scenario.base.sequence_parallel = scenario.sequence_parallel_above_tp_1 = !on;
+    LayoutChoice choice = given("sequence-parallel", {on ? "true" : "false"});
+    CHECK(choose_layout(narrowed(scenario, given("tp", {"2"})), choice, "check", "x.json").layout.sequence_parallel == on);
+    scenario.space.tp = {2};
+    scenario.space.recompute.resize(1);
+    CHECK(choose_layout(scenario, choice, "check", "x.json").layout.sequence_parallel == on);
+  }
 }
 
 TEST_CASE("a fixed layout needs no flags") {
