@@ -30,6 +30,8 @@ void apply(const LayoutFlag& flag, const std::vector<std::string>& words, Scenar
   scenario.base = layouts.front();
   // Wins over what the scenario states, at whatever tp the other flags and the search give.
   if (long_name(flag) == "--sequence-parallel") scenario.sequence_parallel_above_tp_1 = scenario.base.sequence_parallel;
+  const bool overlaps = std::any_of(layouts.begin(), layouts.end(), [](const Layout& l) { return l.overlap.expert_alltoall; });
+  if (long_name(flag) == "--expert-overlap" && !overlaps) scenario.base.overlap.delay_wgrad = false;   // goes with it
   if (flag.narrow) return flag.narrow(scenario.space, layouts);
   if (words.size() > 1)
     throw InputError("", long_name(flag), std::to_string(words.size()) + " values", "one value: it is no axis of the search");

@@ -47,7 +47,8 @@ void apply_digit(const Scenario& scenario, LayoutAxis axis, std::uint32_t d, Lay
     case LayoutAxis::expert_overlap:
       l.overlap.expert_alltoall = s.expert_alltoall_overlap[d];
       // Delayed weight gradients exist only under expert overlap.
-      l.overlap.delay_wgrad = scenario.base.overlap.delay_wgrad && l.overlap.expert_alltoall;
+      // Goes with expert overlap where that is searched; where it is not, a rule refuses it alone.
+      l.overlap.delay_wgrad = scenario.base.overlap.delay_wgrad && (l.overlap.expert_alltoall || s.expert_alltoall_overlap.size() == 1);
       break;
     case LayoutAxis::optimizer_offload: l.offload.optimizer_fraction = s.optimizer_offload[d]; break;
     case LayoutAxis::pp: l.pp = s.pp[d]; break;

@@ -124,6 +124,16 @@ TEST_CASE("the flag for sequence parallelism wins over the scenario, beside a tp
   }
 }
 
+TEST_CASE("delayed weight gradients are kept for the rule that refuses them alone, and go with an overlap that is turned off") {
+  Scenario scenario = open_scenario();
+  scenario.space = {};
+  CHECK(choose_layout(scenario, given("delay-wgrad", {"true"}), "check", "x.json").layout.overlap.delay_wgrad);
+  scenario.base.overlap.expert_alltoall = scenario.base.overlap.delay_wgrad = true;
+  scenario.space.expert_alltoall_overlap = {false, true};
+  CHECK_FALSE(choose_layout(scenario, given("expert-overlap", {"false"}), "check", "x.json").layout.overlap.delay_wgrad);
+  CHECK(choose_layout(scenario, given("expert-overlap", {"true"}), "check", "x.json").layout.overlap.delay_wgrad);
+}
+
 TEST_CASE("a fixed layout needs no flags") {
   Scenario scenario = open_scenario();
   scenario.space.tp = {4};

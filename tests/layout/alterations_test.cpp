@@ -28,6 +28,12 @@ TEST_CASE("what a stack alters without being asked is named, not refused") {
   CHECK(has(dense_job(), layout, "tp_overlap_off"));
   CHECK_FALSE(has(megatron_lm(dense_job()), layout, "tp_overlap_off"));
 
+  Job ends = dense_job();
+  ends.training.first_last_layers_bf16 = true;
+  CHECK(has(ends, plain_layout(), "bf16_ends_unused"));
+  ends.training.precision = Precision::mxfp8;
+  CHECK_FALSE(has(ends, plain_layout(), "bf16_ends_unused"));
+
   Job moe = moe_job();
   moe.stack.moe_shared_expert_overlap = true;
   layout = plain_layout();

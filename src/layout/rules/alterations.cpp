@@ -42,6 +42,10 @@ constexpr Entry kEntries[] = {
        return c.training().task != Task::pretrain && c.training().packing == Packing::none &&
               (c.layout.pp > 1 || c.layout.ep > 1);
      }},
+    {{"bf16_ends_unused", "layers kept in bf16 change nothing: no layer is quantised",
+      "Megatron-LM core/fp8_utils.py:get_fp8_context"},
+     RuleScope::megatron,
+     [](const Case& c) { return c.training().first_last_layers_bf16 && !is_quantized(c.training().precision); }},
     {{"shared_overlap_off", "overlap of the shared expert is turned off for DeepEP and HybridEP",
       "Megatron-Bridge training/flex_dispatcher_backend.py"},
      RuleScope::megatron_bridge,
