@@ -111,7 +111,8 @@ double permute_bytes(const MoeSizes& z, const Shapes& s) {
   const double padding = padding_passes(z, s) * kReadAndWrite * z.busy_rows * element;
   const double permuted = kThereAndBack * (sent + (s.permute_fusion ? z.tokens : sent)) * element;
   const double sorted = z.local_experts > 1 ? kThereAndBack * kReadAndWrite * z.busy_rows * element : 0;
-  if (z.group == 1) return permuted + padding;
+  // The alltoall dispatcher sorts chunks on a single rank too; rows of fixed capacity lie in order there.
+  if (z.group == 1) return permuted + (s.dispatcher == Dispatcher::alltoall && !z.fixed_rows ? sorted : 0) + padding;
   if (!fuses_permutation(s)) return permuted + sorted + padding;
   const double hits = std::min(rank_hits(z, s), double(z.top_k) * s.etp);
   return kReadAndWrite * z.tokens * load_of(z) * (hits + double(z.top_k) * s.etp) * element;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "shardfit/spec/tower.hpp"
 #include "workload/image_tokens.hpp"
@@ -12,6 +13,7 @@
 namespace shardfit::workload {
 namespace {
 
+constexpr int kFp8Rows = 16;      // rows are a multiple of it in every precision: qwen3_vl_step.py, use_fp8_padding
 constexpr int kSizePoints = 15;   // of a size's distribution; the mean of 31 differs by less than 1 %
 
 /// Weighted sums over the pictures that a sample may hold.
@@ -100,13 +102,13 @@ int executed_sequence(const Job& job, const Layout& layout, const SampleLoad& sa
   const bool other_step = job.stack.entry_point == EntryPoint::megatron_bridge && !built_of_megatron_layers(job.model);
   const bool pads_when_ep = job.stack.vision_pads_when_ep && !other_step;
   // HybridEP wants as many tokens of every rank of an expert group; ranks of one replica have the same rows anyway.
-  const bool exchanges_rows = layout.ep * layout.etp > layout.tp * layout.cp;
+  const bool exchanges_rows = (layout.tp * layout.cp) % (layout.ep * layout.etp) != 0;
   const bool padded = job.training.packing != Packing::none || layout.pp > 1 || (layout.ep > 1 && pads_when_ep) ||
                       (exchanges_rows && layout.dispatcher == Dispatcher::hybridep);
   if (padded || sample.tokens <= 0) return full;
   const double rows = double(layout.micro_batch_size) * std::max(1, ranks);
   const double longest = sample.tokens * expected_slowest(int(std::min(rows, 1e9)), sample.tokens_spread);
-  const int step = 2 * layout.tp * layout.cp;
+  const int step = std::lcm(layout.cp > 1 ? 2 * layout.tp * layout.cp : layout.tp, kFp8Rows);
   return std::min(full, int(std::ceil(std::min(longest, double(full)) / step)) * step);
 }
 

@@ -37,7 +37,8 @@ double useful_tokens_per_step(const Job& job);
 
 /// Tokens of the rows that the decoder runs, at the rank that `ranks` wait for. Full length where the step pads: packed
 /// rows, pp above 1, ep above 1 in stacks that do so (since 2026-04-13; the step of Qwen3-VL and Qwen3.5), and HybridEP across
-/// replicas, whose ranks must bring equally many tokens. Else the longest of the micro-batches of all waiting ranks, a multiple of 2*tp*cp. Full length also where
+/// replicas, whose ranks must bring equally many tokens. Else the longest of the micro-batches of all waiting ranks, a multiple of 16 and of tp (2*tp*cp
+/// with cp). Full length also where
 /// the workload does not say how much text there is.
 /// Source: Megatron-Bridge models/qwen_vl/qwen3_vl_step.py (5adee56a8 of 2026-04-13).
 int executed_sequence(const Job& job, const Layout& layout, const SampleLoad& sample, int ranks);

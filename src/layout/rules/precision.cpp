@@ -47,7 +47,7 @@ constexpr Rule kRules[] = {
      }},
     {{"fp8_output_proj_mxfp8", "precision", "an fp8 output projection needs mxfp8", "mxfp8", "needed",
       RuleSource::megatron_core, "Megatron-LM core/transformer/transformer_config.py:__post_init__"},
-     RuleScope::megatron,
+     RuleScope::everywhere,
      {},
      kJobAlone,
      [](const Case& c) {
@@ -62,6 +62,12 @@ constexpr Rule kRules[] = {
      [](const Case& c) {
        return none_of(c.training().fp8_output_proj && c.layout.pp == 1, c.model().text.tie_word_embeddings);
      }},
+    {{"fp8_output_proj_hybrid", "precision", "hybrid models have no fp8 output projection", "Mamba heads", "most",
+      RuleSource::shardfit, "Megatron-LM core/models/hybrid/hybrid_model.py: a ColumnParallelLinear; the option would do nothing"},
+     RuleScope::everywhere,
+     {},
+     kJobAlone,
+     [](const Case& c) { return c.training().fp8_output_proj ? at_most(c.job.mamba_heads, 0) : kPass; }},
     {{"fp8_output_proj_deferred", "precision", "an fp8 output projection excludes a deferred weight gradient of the embedding",
       "deferred", "allowed", RuleSource::megatron_core,
       "Megatron-LM core/extensions/transformer_engine.py:TELMHeadColumnParallelLinear"},
@@ -85,7 +91,13 @@ constexpr Rule kRules[] = {
      [](const Case& c) {
        const GpuSpec& gpu = c.job.job->hardware.gpu;
        if (gpu.peak_tflops[Math::bf16].value <= 0) return kPass;   // no peaks stated: nothing to compare with
-       return at_least(std::int64_t(gpu.peak_tflops[math_of(c.training().precision)].value), 1);
+       double least = gpu.peak_tflops[math_of(c.training().precision)].value;
+       const auto also = [&](const std::optional<Precision>& p) {
+         if (p) least = std::min(least, double(gpu.peak_tflops[math_of(*p)].value));
+       };
+       for (const auto& module : c.training().quant_recipe.modules) also(module);
+       also(c.training().quant_recipe.mtp);
+       return at_least(std::int64_t(least), 1);
      }},
 };
 

@@ -49,6 +49,17 @@ inline std::vector<Edge> precision_edges() {
          j.training.quant_recipe.modules[LinearModule::linear_qkv] = Precision::bf16;
        }),
        set([](Job& j, Layout&) { j.stack.transformer_engine = false; }), 0, 1},
+      {"fp8_output_proj_hybrid", hybrid_job(), set([](Job& j, Layout&) {
+         j.training.precision = Precision::mxfp8;
+         Mamba2Spec& mamba = std::get<Mamba2Spec>(j.model.text.mixers.back().kind);
+         mamba.num_heads = 32, mamba.head_dim = 4;   // widths that mxfp8 takes
+       }),
+       set([](Job& j, Layout&) { j.training.fp8_output_proj = true; }), 32, 0},
+      {"precision_on_gpu", dense_job(), set([](Job& j, Layout&) {
+         j.hardware.gpu.peak_tflops[Math::bf16].value = j.hardware.gpu.peak_tflops[Math::mxfp8].value = 312;
+         j.training.precision = Precision::mxfp8;
+       }),
+       set([](Job& j, Layout&) { j.training.quant_recipe.modules[LinearModule::linear_qkv] = Precision::nvfp4; }), 0, 1},
       {"precision_on_gpu", dense_job(),
        set([](Job& j, Layout&) { j.hardware.gpu.peak_tflops[Math::bf16].value = 312; }),
        set([](Job& j, Layout&) { j.training.precision = Precision::nvfp4; }), 0, 1},
