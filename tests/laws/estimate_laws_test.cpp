@@ -3,27 +3,12 @@
 // sums of their rows, and the few monotone relations that users rely on.
 #include <doctest/doctest.h>
 
-#include <random>
-
 #include "io/load.hpp"
-#include "shardfit/search/sweep.hpp"
+#include "laws/valid_layouts.hpp"
 
 using namespace shardfit;
 
 namespace {
-
-/// A few valid layouts of a scenario's space, drawn without favour: the first valid ones from random starting points.
-std::vector<Layout> some_layouts(const Scenario& scenario, int wanted) {
-  std::mt19937_64 random(7);
-  std::vector<Layout> found;
-  const std::uint64_t size = space_size(scenario.space);
-  for (int tries = 0; tries < 200'000 && int(found.size()) < wanted; ++tries) {
-    const Layout layout = layout_at(scenario, random() % size);
-    if (all_violations(scenario.job, layout).empty()) found.push_back(layout);
-  }
-  REQUIRE(int(found.size()) == wanted);
-  return found;
-}
 
 struct Case {
   explicit Case(const char* file) : scenario(io::load_scenario(std::string(SHARDFIT_SOURCE_DIR) + "/scenarios/" + file)),
@@ -43,7 +28,7 @@ Bytes peak_of(Case& c, const Layout& layout) { return c.estimator.quick(layout, 
 TEST_CASE("the sweep's numbers are the estimate's, to the last bit") {
   for (const char* file : kScenarios) {
     Case c(file);
-    const std::vector<Layout> layouts = some_layouts(c.scenario, 25);
+    const std::vector<Layout> layouts = test::valid_layouts(c.scenario, 25);
     for (const Layout& layout : layouts) {
       const Quick quick = c.estimator.quick(layout, c.workspace);
       const Estimate full = c.estimator.evaluate(layout);
@@ -62,7 +47,7 @@ TEST_CASE("the sweep's numbers are the estimate's, to the last bit") {
 TEST_CASE("totals are sums of their rows") {
   for (const char* file : kScenarios) {
     Case c(file);
-    for (const Layout& layout : some_layouts(c.scenario, 10)) {
+    for (const Layout& layout : test::valid_layouts(c.scenario, 10)) {
       const Estimate e = c.estimator.evaluate(layout);
       double seconds = 0;
       for (const Seconds& s : e.time.rows) {
@@ -91,14 +76,14 @@ TEST_CASE("more usable memory never makes a fitting layout infeasible") {
   roomy.hardware.gpu.memory_usable_gib.value *= 1.1;
   const Estimator larger(roomy);
   Estimator::Workspace workspace;
-  for (const Layout& layout : some_layouts(c.scenario, 60))
+  for (const Layout& layout : test::valid_layouts(c.scenario, 60))
     if (c.estimator.quick(layout, c.workspace).fits) CHECK(larger.quick(layout, workspace).fits);
 }
 
 TEST_CASE("more graphs never need less memory") {
   for (const char* file : kScenarios) {
     Case c(file);
-    for (Layout layout : some_layouts(c.scenario, 25)) {
+    for (Layout layout : test::valid_layouts(c.scenario, 25)) {
       CAPTURE(layout_id(layout));
       layout.cuda_graph = {};
       const Bytes eager = peak_of(c, layout);
@@ -120,7 +105,7 @@ TEST_CASE("a bound has the memory of the layout and less than its time, and is c
   for (const char* file : kScenarios) {
     Case c(file);
     Estimator::Workspace other;
-    for (const Layout& layout : some_layouts(c.scenario, 25)) {
+    for (const Layout& layout : test::valid_layouts(c.scenario, 25)) {
       CAPTURE(layout_id(layout));
       const Quick quick = c.estimator.quick(layout, c.workspace);
       CHECK_FALSE(c.estimator.quick_bound(quick.peak - Bytes(1), layout, other));
@@ -160,7 +145,7 @@ TEST_CASE("Muon's matrix work is in the step, and shared out where the optimizer
   const auto optimizer_s = [&s](OptimizerKind kind, Sharding sharding) {
     Scenario other = s;
     other.job.training.optimizer.kind = kind;
-    Layout layout = some_layouts(s, 1).at(0);
+    Layout layout = test::valid_layouts(s, 1).at(0);
     layout.sharding = sharding;
     return Estimator(other.job).evaluate(layout).time.rows[TimeTerm::optimizer].value;
   };
@@ -171,7 +156,7 @@ TEST_CASE("Muon's matrix work is in the step, and shared out where the optimizer
 
 TEST_CASE("under full recompute the host pays for each checkpoint, so for half as many where two layers share one") {
   Case c("llama-3-70b-gb200.json");
-  Layout layout = some_layouts(c.scenario, 1)[0];
+  Layout layout = test::valid_layouts(c.scenario, 1)[0];
   layout.tp = 8;
   layout.cp = layout.pp = layout.vpp = 1;
   layout.sharding = Sharding::optimizer;

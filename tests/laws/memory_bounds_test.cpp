@@ -4,10 +4,9 @@
 #include <doctest/doctest.h>
 
 #include <functional>
-#include <random>
 
 #include "io/load.hpp"
-#include "shardfit/search/sweep.hpp"
+#include "laws/valid_layouts.hpp"
 
 using namespace shardfit;
 
@@ -24,16 +23,6 @@ struct Case {
     s.space.optimizer_instances = {1, 2};
     s.space.optimizer_offload = {0, 0.5};
     return s;
-  }
-  /// Layouts that the rules allow, drawn without favour.
-  std::vector<Layout> some_layouts(std::size_t wanted) const {
-    std::mt19937_64 random(11);
-    std::vector<Layout> found;
-    const std::uint64_t size = space_size(scenario.space);
-    for (int tries = 0; tries < 2'000'000 && found.size() < wanted; ++tries)
-      if (Layout layout = layout_at(scenario, random() % size); !first_violation(scenario.job, layout)) found.push_back(layout);
-    REQUIRE(found.size() == wanted);
-    return found;
   }
   bool allows(const Layout& layout) const { return !first_violation(scenario.job, layout); }
   Bytes peak_of(const Layout& layout) { return estimator.quick(layout, workspace).peak; }
@@ -98,7 +87,7 @@ TEST_CASE("a bound passes at the layout's memory and stops a byte below") {
   for (const char* file : kScenarios) {
     Case c(file);
     Estimator::Workspace other;
-    for (const Layout& layout : c.some_layouts(200)) {
+    for (const Layout& layout : test::valid_layouts(c.scenario, 200, 11)) {
       const Bytes peak = c.peak_of(layout);
       if (!c.estimator.quick_bound(peak, layout, other)) FAIL_CHECK("stopped: " << file << ' ' << layout_id(layout));
       if (c.estimator.quick_bound(peak - Bytes(1), layout, other)) FAIL_CHECK("passed: " << file << ' ' << layout_id(layout));
@@ -110,7 +99,7 @@ TEST_CASE("whatever modules are recomputed, a bound that stops a layout is right
   for (const char* file : kScenarios) {
     Case c(file);
     Estimator::Workspace other;
-    for (Layout layout : c.some_layouts(60)) {
+    for (Layout layout : test::valid_layouts(c.scenario, 60, 11)) {
       if (layout.recompute.granularity == RecomputeGranularity::full) continue;
       for (std::uint32_t bits = 0; bits < 1u << kCount<RecomputeModule>; bits += 7) {
         layout.recompute = {RecomputeGranularity::selective, EnumSet<RecomputeModule>::from_bits(bits)};
@@ -125,7 +114,7 @@ TEST_CASE("recomputing a module more never needs more memory") {
   for (const char* file : kScenarios) {
     Case c(file);
     int compared = 0;
-    for (const Layout& layout : c.some_layouts(150)) {
+    for (const Layout& layout : test::valid_layouts(c.scenario, 150, 11)) {
       if (layout.recompute.granularity == RecomputeGranularity::full) continue;
       for (std::size_t m = 0; m < kCount<RecomputeModule>; ++m) {
         Layout frugal = layout;
@@ -144,7 +133,7 @@ TEST_CASE("a larger micro-batch never needs less memory") {
   for (const char* file : kScenarios) {
     Case c(file);
     int compared = 0;
-    for (const Layout& layout : c.some_layouts(200)) {
+    for (const Layout& layout : test::valid_layouts(c.scenario, 200, 11)) {
       Layout larger = layout;
       larger.micro_batch_size *= 2;
       if (!c.allows(larger)) continue;
@@ -178,7 +167,7 @@ TEST_CASE("a workspace that has seen a neighbour gives the same numbers as a fre
   for (const char* file : kScenarios) {
     Case c(file);
     int compared = 0;
-    for (const Layout& layout : c.some_layouts(12)) {
+    for (const Layout& layout : test::valid_layouts(c.scenario, 12, 11)) {
       const Quick quick = c.estimator.quick(layout, c.workspace);
       for (const auto& [field, change] : changes()) {
         Layout neighbour = layout;
