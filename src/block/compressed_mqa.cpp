@@ -162,7 +162,7 @@ Op proj_op(const CompressedMqaSpec& m, const Shapes& s) {
   add_linear(op, up, s);
   keep_linear_input(op, s, "o_compressed", double(s.tokens), double(groups * m.o_lora_rank), {}, {},
                     {LinearModule::linear_proj});
-  add_row_traffic(op, s, double(s.hidden));
+  add_row_traffic(op, of_module(s, up.adapter), double(s.hidden));
   add_host(op.forward, kRotationCalls, kRotationLaunches);
   add_host(op.backward, kRotationCalls, kRotationLaunches);
   return op;

@@ -140,7 +140,7 @@ void add_linear(Op& op, const Linear& l, const Shapes& layer) {
   const Shapes s = of_module(layer, l.adapter);
   const bool trains = trains_base(s), quantized = l.quantized && is_quantized(s.precision);
   Weight& w = add_weight(op, l.name, l.group, l.out, l.in, l.split, s);
-  set_storage(w, l.quantized, quantized, !l.stored_in_bf16 && s.precision == layer.precision, s);
+  set_storage(w, l.quantized, quantized, !l.stored_in_bf16 && s.precision == s.run_precision, s);
   w.count = l.repeats;
   if (l.bias) add_weight(op, "bias", l.group, l.out, 1, l.row_parallel ? Split::replicated : l.split, s);
   const double out = double(l.out), in = double(l.in), repeats = double(l.repeats);

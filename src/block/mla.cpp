@@ -114,7 +114,7 @@ Op up_op(const MlaSpec& m, const Widths& w, const Shapes& s) {
     add_latent(op, m, "q_norm", "q_normed", w.q_rank, LinearModule::linear_q_up_proj, s);
   } else {
     add_linear(op, linear(LinearModule::linear_q_proj, s.tokens, w.query, s.hidden, Split::tensor), s);
-    add_column_traffic(op, s, double(s.hidden));
+    add_column_traffic(op, of_module(s, LinearModule::linear_q_proj), double(s.hidden));
   }
   add_linear(op, linear(LinearModule::linear_kv_up_proj, s.tokens, w.kv_up, w.kv_rank, Split::tensor), s);
   add_latent(op, m, "kv_norm", "kv_normed", w.kv_rank, LinearModule::linear_kv_up_proj, s);

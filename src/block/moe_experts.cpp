@@ -144,7 +144,7 @@ struct ExpertLinear {
 void add_expert_linear(Op& op, const ExpertLinear& l, const MoeSizes& z, const Shapes& layer) {
   const Shapes s = of_module(layer, l.adapter);
   Weight w = expert_weight(l.name, ParamGroup::routed_experts, l.out, l.in, z.local_experts);
-  set_storage(w, true, is_quantized(s.precision), s.precision == layer.precision, s);
+  set_storage(w, true, is_quantized(s.precision), s.precision == s.run_precision, s);
   w.trainable = trains_base(s);
   op.weights.push_back(w);
   if (l.bias) {

@@ -46,7 +46,7 @@ Precision mtp_precision(const TextSpec& text, Precision precision) {
 
 void set_numbers(Shapes& s, const Job& job) {
   const TrainingSpec& training = job.training;
-  s.precision = training.precision;
+  s.precision = s.run_precision = training.precision;
   s.e = bytes_of(activation_dtype(training.precision));
   s.grad_bytes = bytes_of(training.optimizer.grad_buffer_dtype);
   s.module_precision = training.quant_recipe.modules;

@@ -26,7 +26,8 @@ struct Shapes {
   double expert_load = 1;           ///< rows on this rank's experts over the balanced number
 
   // numbers
-  Precision precision = Precision::bf16;
+  Precision precision = Precision::bf16;       ///< of the layer
+  Precision run_precision = Precision::bf16;   ///< of the run, in whose form quantised parameters are stored
   EnumArray<LinearModule, std::optional<Precision>> module_precision;   ///< where `precision` is quantised: of single modules
   Precision mtp_precision = Precision::bf16;
   bool fp8_output_proj = false;     ///< the output projection runs in mxfp8, whatever the layers do

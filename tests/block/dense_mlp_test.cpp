@@ -74,12 +74,12 @@ TEST_CASE("tp shares weights, kept tensors and work; its traffic is two gathers 
 
 TEST_CASE("quantised precision keeps fc2's input at its width and fc1's output in bf16") {
   Shapes s = shapes_of(8192, 4096);
-  s.precision = Precision::fp8_tensorwise;
+  s.precision = s.run_precision = Precision::fp8_tensorwise;
   const OpList ops = mlp(llama_70b(), s);
   CHECK(saved_bytes(ops, "fc1_out") == 448 * kMiB);
   CHECK(saved_bytes(ops, "activation_out") == 112 * kMiB);
   CHECK(moved_bytes(ops, KernelKind::quantize, false) > 0);
-  s.precision = Precision::mxfp8;
+  s.precision = s.run_precision = Precision::mxfp8;
   CHECK(saved_bytes(mlp(llama_70b(), s), "activation_out") == 112 * kMiB * 33 / 32);
 }
 

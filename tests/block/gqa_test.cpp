@@ -118,11 +118,11 @@ TEST_CASE("q/k norms keep their inputs, an output gate keeps gate and product") 
 TEST_CASE("fp8 keeps one byte of the projection's input, and the context by reference") {
   Shapes s = shapes_of(kHidden, kTokens);
   const std::int64_t bf16 = saved_bytes(mixer_block(llama_8b(), s));
-  s.precision = Precision::fp8_tensorwise;
+  s.precision = s.run_precision = Precision::fp8_tensorwise;
   CHECK(saved_bytes(mixer_block(llama_8b(), s)) == bf16 - kTokens * kHidden);
-  s.precision = Precision::fp8_delayed;
+  s.precision = s.run_precision = Precision::fp8_delayed;
   CHECK(saved_bytes(mixer_block(llama_8b(), s)) == bf16);       // one byte of the context more
-  s.precision = Precision::mxfp8;
+  s.precision = s.run_precision = Precision::mxfp8;
   s.fp8_attention = true;
   CHECK(saved_bytes(mixer_block(llama_8b(), s), "query_key_value") == kTokens * (32 + 16) * 128);
 }

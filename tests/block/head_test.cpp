@@ -114,7 +114,7 @@ TEST_CASE("loss reductions over tp: three plain, two fused") {
 
 TEST_CASE("the head stays in bf16 in a quantised job") {
   Shapes s = shapes(CrossEntropy::te_fused);
-  s.precision = Precision::mxfp8;
+  s.precision = s.run_precision = Precision::mxfp8;
   const OpList ops = head(TextSpec{}, s, true);
   CHECK(moved_bytes(ops, KernelKind::quantize, false) == 0);
   CHECK(saved_bytes(ops, "final_norm_out") == 32 * kMiB);

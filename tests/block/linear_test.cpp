@@ -49,12 +49,12 @@ TEST_CASE("a frozen weight has no wgrad, a first layer no dgrad") {
 
 TEST_CASE("quantised operands: one pass over the input forward, over the output's gradient backward") {
   Shapes s = shapes_of(256, 1000);
-  s.precision = Precision::fp8_tensorwise;
+  s.precision = s.run_precision = Precision::fp8_tensorwise;
   CHECK(moved_bytes(run(column(), s), KernelKind::quantize, false) == 1000 * 256 * 6.0);
   CHECK(moved_bytes(run(column(), s), KernelKind::quantize, true) == 1000 * 512 * 6.0);
   s.generation = GpuGeneration::blackwell;
   CHECK(moved_bytes(run(column(), s), KernelKind::quantize, false) == 1000 * 256 * 5.0);
-  s.precision = Precision::mxfp8;
+  s.precision = s.run_precision = Precision::mxfp8;
   CHECK(moved_bytes(run(column(), s), KernelKind::quantize, false) == doctest::Approx(1000 * 256 * 4.1));
   Linear l = column();
   l.input_already_cast = true;
@@ -68,7 +68,7 @@ TEST_CASE("kept linear inputs by precision") {
   Op op;
   Shapes s = shapes_of(256, 1000);
   const auto kept = [&](Precision p) {
-    s.precision = p;
+    s.precision = s.run_precision = p;
     Op one;
     keep_linear_input(one, s, "input", 1024, 256);
     return saved_bytes({one});
@@ -92,7 +92,7 @@ TEST_CASE("a column and a row linear under sequence parallelism") {
   CHECK(traffic_bytes({op}, Group::tp, CollectiveKind::reduce_scatter, true) == whole);
   CHECK(op.forward.traffic[0].hides == Hides::nothing);
   CHECK(op.backward.traffic[0].hides == Hides::gemm);
-  s.precision = Precision::fp8_tensorwise;
+  s.precision = s.run_precision = Precision::fp8_tensorwise;
   Op quantised;
   add_column_traffic(quantised, s, 256);
   CHECK(traffic_bytes({quantised}, Group::tp, CollectiveKind::all_gather, false) == whole / 2);
@@ -126,7 +126,7 @@ TEST_CASE("norms keep input, statistics and output") {
   s.norm = NormKind::layernorm;
   CHECK(kept(NormOutput::shared) == 2 * tensor + 8000);
   s.norm = NormKind::rmsnorm;
-  s.precision = Precision::fp8_tensorwise;
+  s.precision = s.run_precision = Precision::fp8_tensorwise;
   CHECK(kept(NormOutput::one_linear) == tensor + tensor / 2 + 4000);
   CHECK(kept(NormOutput::two_linears) == 2 * tensor + 4000);
   CHECK(kept(NormOutput::shared) == 2 * tensor + 4000);

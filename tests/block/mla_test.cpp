@@ -57,7 +57,7 @@ TEST_CASE("recompute of the up-projections frees q, k, v and the normed latents;
 
 TEST_CASE("fp8: each down-projection keeps a copy of its own") {
   Shapes s = shapes_of(kHidden, kTokens);
-  s.precision = Precision::fp8_tensorwise;
+  s.precision = s.run_precision = Precision::fp8_tensorwise;
   const OpList ops = mixer_block(deepseek_v3(), s);
   CHECK(saved_bytes(ops, "norm_in") == 2 * kTokens * kHidden);
   CHECK(saved_bytes(ops, "norm_out") == kTokens * kHidden);

@@ -108,7 +108,7 @@ TEST_CASE("HybridEP's tokens bring a row of probabilities there and its gradient
 TEST_CASE("quantised rows behind alltoall are padded and unpadded, unless their number is fixed") {
   Shapes s = on_ep(8);
   const double plain = moved_bytes(moe(deepseek_v3(), s), KernelKind::permute, false);
-  s.precision = Precision::mxfp8;
+  s.precision = s.run_precision = Precision::mxfp8;
   CHECK(moved_bytes(moe(deepseek_v3(), s), KernelKind::permute, false) == plain + 8.0 * 32768 * 7168);
   s.drop_and_pad = true;
   s.capacity_factor = 1;

@@ -66,7 +66,7 @@ TEST_CASE("experts in a latent width work in it, behind two shared projections")
 
 TEST_CASE("fp8 experts keep quantised inputs and cast them; the fused MLP has no inner cast") {
   Shapes s = on_ep(8);
-  s.precision = Precision::mxfp8;
+  s.precision = s.run_precision = Precision::mxfp8;
   s.generation = GpuGeneration::blackwell;
   const OpList ops = moe(deepseek_v3(), s);
   CHECK(saved_bytes(ops, "expert_in") == 224 * kMiB * 33 / 32);
@@ -89,7 +89,7 @@ TEST_CASE("an eager layer launches with its local experts") {
 
 TEST_CASE("mxfp8 experts are cast one by one, their scales rearranged together; the activation's backward is two kernels") {
   Shapes s = on_ep(8);
-  s.precision = Precision::mxfp8;
+  s.precision = s.run_precision = Precision::mxfp8;
   s.generation = GpuGeneration::blackwell;
   const OpList ops = moe(deepseek_v3(), s);
   // Two casts of 32 experts, scales of two grouped GEMMs; the shared expert's two linears; padding.

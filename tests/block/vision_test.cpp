@@ -206,7 +206,7 @@ TEST_CASE("a frozen tower runs forward only; its merger can train alone") {
 TEST_CASE("the tower stays in bf16 and takes no sequence or context parallelism") {
   Shapes s = shapes_of(4096, 8192, 2, 1, 2);
   const std::int64_t plain = saved_bytes(vision_encoder(qwen3_vl(), s, kImage));
-  s.precision = Precision::nvfp4;
+  s.precision = s.run_precision = Precision::nvfp4;
   const OpList ops = vision_encoder(qwen3_vl(), s, kImage);
   CHECK(saved_bytes(ops) == plain);
   CHECK(moved_bytes(ops, KernelKind::quantize, false) == 0);

@@ -3,10 +3,8 @@
 // what lies between lies between, and what the sweep sees is what an estimate says.
 #include <doctest/doctest.h>
 
-#include <random>
-
 #include "io/load.hpp"
-#include "shardfit/search/sweep.hpp"
+#include "laws/valid_layouts.hpp"
 
 using namespace shardfit;
 
@@ -24,18 +22,6 @@ void keep_in_bf16(Job& job, int start, int end) {
   job.training.first_last_layers_bf16 = true;
   job.training.num_layers_at_start_in_bf16 = start;
   job.training.num_layers_at_end_in_bf16 = end;
-}
-
-std::vector<Layout> valid_layouts(const Scenario& s, int wanted) {
-  std::mt19937_64 random(11);
-  std::vector<Layout> found;
-  const std::uint64_t size = space_size(s.space);
-  for (int tries = 0; tries < 200'000 && int(found.size()) < wanted; ++tries) {
-    const Layout layout = layout_at(s, random() % size);
-    if (all_violations(s.job, layout).empty()) found.push_back(layout);
-  }
-  REQUIRE(int(found.size()) == wanted);
-  return found;
 }
 
 Bytes saved(const Estimate& e) {
@@ -56,7 +42,7 @@ TEST_CASE("no layers in bf16 cost nothing") {
     Scenario none = plain;
     keep_in_bf16(none.job, 0, 0);
     const Estimator a(plain.job), b(none.job);
-    for (const Layout& layout : valid_layouts(plain, 5)) {
+    for (const Layout& layout : test::valid_layouts(plain, 5)) {
       const Estimate x = a.evaluate(layout), y = b.evaluate(layout);
       CHECK(x.step_time_s == y.step_time_s);
       CHECK(x.verdict.need == y.verdict.need);
@@ -69,7 +55,7 @@ TEST_CASE("all layers in bf16 are those of a bf16 run") {
   Scenario all = scenario_of("llama-3-70b-gb200.json", Precision::nvfp4);
   keep_in_bf16(all.job, 1000, 1000);
   const Estimator a(bf16.job), b(all.job);
-  for (const Layout& layout : valid_layouts(all, 10)) {
+  for (const Layout& layout : test::valid_layouts(all, 10)) {
     const Estimate x = a.evaluate(layout), y = b.evaluate(layout);
     CHECK(y.step_time_s == doctest::Approx(x.step_time_s).epsilon(1e-6));
     CHECK(saved(x) == saved(y));
@@ -80,7 +66,7 @@ TEST_CASE("each layer kept in bf16 takes as much or more, and no more than a bf1
   for (const char* file : kScenarios) {
     Scenario s = scenario_of(file, Precision::nvfp4);
     const Estimator bf16(scenario_of(file, Precision::bf16).job);
-    for (const Layout& layout : valid_layouts(s, 5)) {
+    for (const Layout& layout : test::valid_layouts(s, 5)) {
       Bytes kept;
       for (int layers : {0, 1, 2, 4, 9, 20}) {
         keep_in_bf16(s.job, 0, layers);
@@ -105,7 +91,7 @@ TEST_CASE("the sweep's numbers are the estimate's with layers, modules and the h
       s.job.training.quant_recipe.mtp = Precision::bf16;
       const Estimator estimator(s.job);
       Estimator::Workspace workspace;
-      for (const Layout& layout : valid_layouts(s, 8)) {
+      for (const Layout& layout : test::valid_layouts(s, 8)) {
         const Quick quick = estimator.quick(layout, workspace);
         const Estimate full = estimator.evaluate(layout);
         CAPTURE(full.layout_id);
@@ -143,7 +129,7 @@ TEST_CASE("an output projection in mxfp8 keeps its bf16 weight with copies besid
     const Estimator bf16(s.job);
     s.job.training.fp8_output_proj = true;
     const Estimator mxfp8(s.job);
-    for (const Layout& layout : valid_layouts(s, 5)) {
+    for (const Layout& layout : test::valid_layouts(s, 5)) {
       const Estimate a = bf16.evaluate(layout), b = mxfp8.evaluate(layout);
       const StageMemory &x = a.memory.back(), &y = b.memory.back();
       CHECK(y.ledger[MemoryTerm::weights] == x.ledger[MemoryTerm::weights]);
@@ -154,4 +140,19 @@ TEST_CASE("an output projection in mxfp8 keeps its bf16 weight with copies besid
       if (layout.pp == 1) CHECK(b.time.rows[TimeTerm::gemm].value < a.time.rows[TimeTerm::gemm].value);
     }
   }
+}
+
+TEST_CASE("quantised copies of MTP layers are as wide as the precision that a quant_recipe gives them") {
+  const auto copies = [](std::optional<Precision> mtp) {
+    Scenario s = scenario_of("deepseek-v3-gb200.json", Precision::nvfp4);
+    s.job.training.quant_recipe.mtp = mtp;
+    Layout layout;
+    layout.ep = 64;
+    REQUIRE(all_violations(s.job, layout).empty());
+    return Estimator(s.job).evaluate(layout).memory[0].ledger[MemoryTerm::quantized_weights];
+  };
+  const Bytes none = copies(Precision::bf16), fp4 = copies(Precision::nvfp4), fp8 = copies(Precision::mxfp8);
+  CHECK(copies(std::nullopt) == none);                 // MTP layers never enter the fp4 context
+  // 1.125 B a weight in both forms, against 2.0625.
+  CHECK(double((fp8 - none).value) / double((fp4 - none).value) == doctest::Approx(2.0625 / 1.125).epsilon(0.001));
 }

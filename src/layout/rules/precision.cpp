@@ -77,7 +77,7 @@ constexpr Rule kRules[] = {
      [](const Case& c) { return none_of(c.training().fp8_output_proj, c.stack().deferred_embedding_wgrad); }},
     {{"quant_recipe_te", "precision", "precisions of single modules need Transformer Engine's layers", "Transformer Engine",
       "needed", RuleSource::megatron_core, "Megatron-LM core/extensions/transformer_engine.py:TEQuantizationParams"},
-     RuleScope::megatron,
+     RuleScope::everywhere,
      {},
      kJobAlone,
      [](const Case& c) {
