@@ -35,9 +35,11 @@ constexpr void describe_state(Catalogue& c) {
   c[T::gradient_copy_fp32] = {"fp32 copy of 2-byte gradients that the optimizer reads",
                               "4 B x elements / shards, from the optimizer step until gradients are zeroed",
                               "Megatron-LM core/optimizer/distrib_optimizer.py", "nothing known"};
-  c[T::optimizer_step_buffers] = {"temporaries of the optimizer: Muon's orthogonalised matrix",
-                                  "8 B x largest matrix x tp", "Megatron-LM's Muon; bytes assumed",
-                                  "temporaries of torch's foreach optimizers, staging of optimizer offload"};
+  c[T::optimizer_step_buffers] = {
+      "temporaries of the optimizer: masters on their way to gathered fp8 weights, or Muon's orthogonalised matrix",
+      "2 B x quantised elements / shards, dense or expert; 8 B x largest matrix x tp; the larger",
+      "Transformer Engine cast_master_weights_to_fp8; Megatron-LM's Muon, bytes assumed",
+      "temporaries of torch's foreach optimizers, staging of optimizer offload"};
 }
 
 constexpr void describe_small_terms(Catalogue& c) {

@@ -79,16 +79,18 @@ Bytes deepep_bytes(const DispatcherInputs& in) {
   return Bytes(nvl + rdma);
 }
 
-/// T tokens of every rank of the group, [T*ranks, h], with routing and scales; across domains a staging area
-/// more.
+/// T tokens of every rank of the group, [T*ranks, h], with routing and scales; the routing map of all experts, for a gather
+/// of its own that is allocated whether it runs or not (csrc/hybrid_ep/extension/allgather.cu, since 2026-01-20); across
+/// domains a staging area more.
 Bytes hybridep_bytes(const DispatcherInputs& in) {
   const std::int64_t domains = std::max(1, in.ranks / std::max(1, in.ranks_per_domain));
   const std::int64_t rows = in.tokens * in.ranks;
   const std::int64_t area = rows * in.width * kBf16;
   const std::int64_t probabilities = rows * in.local_experts * in.ranks_per_domain * kFp32;
   const std::int64_t scales = rows * (in.width / kScaleBlock) * kFp32;
+  const std::int64_t routing_map = rows * in.local_experts * in.ranks;  // a byte each
   const std::int64_t across = (1 + kInterDomainStages * (domains - 1)) * in.tokens * in.width * kBf16;
-  return Bytes(area + probabilities + scales + (domains > 1 ? across : 0));
+  return Bytes(area + probabilities + scales + routing_map + (domains > 1 ? across : 0));
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "memory/static_state.hpp"
 
+#include "memory/master_cast.hpp"
 #include "memory/state_widths.hpp"
 
 #include <algorithm>
@@ -185,7 +186,9 @@ void add_grid(const Grid& g, const std::optional<OwnedTensors>& owned, const Sta
     if (!layerwise) quantized_state = share_of(in.sharding, g.linear_trainable, 0, g.shards).state;
   }
   s.quantized_weights += Bytes(std::llround(double(linear) * q.bytes));
-  add_master_and_moments(share.state, std::min(quantized_state, share.state), w, s);
+  quantized_state = std::min(quantized_state, share.state);
+  add_master_and_moments(share.state, quantized_state, w, s);
+  s.optimizer_step = std::max(s.optimizer_step, master_cast_bytes(in, quantized_state, g.linear_trainable));
   if (!w.muon || layerwise) return;
   s.exp_avg_sq -= Bytes(share_of(in.sharding, g.matrices, 0, g.shards).state * w.exp_avg_sq);
   s.exp_avg_sq = std::max(s.exp_avg_sq, Bytes(0));
@@ -214,7 +217,7 @@ StaticState static_state(const StaticInputs& in) {
   s.quantized_weights += Bytes(in.params.copy_bytes);
   if (in.optimizer.kind == OptimizerKind::muon) {
     const std::int64_t largest = std::max(in.params.largest_matrix * in.tp, in.params.largest_matrix_expert);
-    s.optimizer_step = Bytes(largest * kOrthogonalizeBytes);
+    s.optimizer_step = std::max(s.optimizer_step, Bytes(largest * kOrthogonalizeBytes));
   }
   for (Bytes* part : {&s.exp_avg, &s.exp_avg_sq}) s.on_host += take_fraction(*part, in.optimizer_offload);
   if (in.optimizer.precision_aware) s.on_host += take_fraction(s.master_weights, in.optimizer_offload);

@@ -29,6 +29,28 @@ bool mentions(const std::string& text, const char* word) { return text.find(word
 /// (Megatron prints the peak after the first and again after the second step.)
 bool read_after_first_step(const MeasuredRun& run) { return mentions(run.peak_kind, "iteration 1"); }
 
+/// Stages that a reported figure of allocated memory may be of: [first, last].
+struct Stages { int first, last; };
+
+/// Megatron-Bridge's own metrics (TensorBoard, W&B, MLflow) are the last rank's, which is of the last stage; only a line
+/// that names its rank is another's. Other tools report the most of any. Source: Megatron-Bridge training/state.py
+/// (loggers on rank world_size - 1), training/utils/train_utils.py (training_log, report_memory).
+Stages logged_stages(const MeasuredRun& run, const Estimate& e) {
+  const int last = e.layout.pp - 1;
+  if (mentions(run.peak_kind, "rank-0")) return {0, 0};
+  if (run.scenario.job.stack.entry_point == EntryPoint::megatron_bridge) return {last, last};
+  return {0, last};
+}
+
+/// The largest over the stages that a log's figure may be of.
+template <class F>
+Bytes logged(const MeasuredRun& run, const Estimate& e, F peak_of_stage) {
+  const Stages stages = logged_stages(run, e);
+  Bytes most;
+  for (int stage = stages.first; stage <= stages.last; ++stage) most = std::max(most, peak_of_stage(stage));
+  return most;
+}
+
 /// Of the imbalance that natural routing is taken to have, the part that is there in the second logged step (the 5th to
 /// 10th): tokens are not equally frequent, so an untrained router is not balanced either. Source: 59 MoE rows of
 /// memory.json, whose median error it brings from -1.9 % (balanced) to 0.1 %. Kind: fitted.
@@ -90,10 +112,8 @@ Bytes largest_allocated(const Estimate& e) {
 Bytes largest_reserved(const Estimate& e) { return largest(e, reserved); }
 
 Bytes logged_peak(const MeasuredRun& run, const Estimate& e) {
-  if (!read_after_first_step(run)) return largest_allocated(e);
-  Bytes first;
-  for (int stage = 0; stage < e.layout.pp; ++stage) first = std::max(first, first_step_peak(e, stage));
-  return first;
+  if (read_after_first_step(run)) return logged(run, e, [&](int stage) { return first_step_peak(e, stage); });
+  return logged(run, e, [&](int stage) { return allocated_peak(e, stage).allocated; });
 }
 
 Bytes reported_peak(const MeasuredRun& run, const Estimate& e) {
@@ -101,12 +121,8 @@ Bytes reported_peak(const MeasuredRun& run, const Estimate& e) {
   // A header that says what a run takes on its GPU ("stated requirement") counts everything, as nvidia-smi does.
   if (mentions(kind, "requirement")) return largest(e, [](const MemoryLedger& l) { return l.total(); });
   if (mentions(kind, "reserved")) return largest_reserved(e);
-  if (kind.rfind("allocated", 0) == 0) {  // not a peak: what a log shows between two steps
-    Bytes idle;
-    for (int stage = 0; stage < e.layout.pp; ++stage)
-      idle = std::max(idle, ledger_of(e, stage, MemoryMoment::between_steps).allocated());
-    return idle;
-  }
+  if (kind.rfind("allocated", 0) == 0)  // not a peak: what a log shows between two steps
+    return logged(run, e, [&](int stage) { return ledger_of(e, stage, MemoryMoment::between_steps).allocated(); });
   // Megatron-Bridge logs allocated bytes, in 1e9.
   if (mentions(kind, "alloc") || mentions(kind, "1e9")) return logged_peak(run, e);
   return largest(e, [](const MemoryLedger& l) { return l.total(); });

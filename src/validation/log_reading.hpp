@@ -27,7 +27,7 @@ double logged_second_step(const MeasuredRun& run, const Estimate& e, int stage);
 Bytes largest_allocated(const Estimate& e);
 Bytes largest_reserved(const Estimate& e);
 
-/// The peak of allocated bytes over stages that a log shows.
+/// The peak of allocated bytes that a log shows: of the stage whose rank it is written by, or over all of them.
 Bytes logged_peak(const MeasuredRun& run, const Estimate& e);
 
 /// What a report's "peak GiB" counts, as far as its own words tell.
