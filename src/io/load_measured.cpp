@@ -120,7 +120,8 @@ void follow_recipe(const std::vector<RecipeSetting>& recipes, const std::string&
   for (std::string& note : fill_from_recipes(recipes, use, run["training"])) notes.push_back(std::move(note));
 }
 
-MeasuredRun read_row(const Json& row, const std::vector<RecipeSetting>& recipes, const std::string& file, std::size_t index) {
+MeasuredRun read_row(const Json& row, const std::vector<RecipeSetting>& recipes, const std::set<std::string>& benchmarks,
+                     const std::string& file, std::size_t index) {
   MeasuredRun run;
   run.file = file;
   const Place place = Place{file, ""}.down(index);
@@ -143,7 +144,7 @@ MeasuredRun read_row(const Json& row, const std::vector<RecipeSetting>& recipes,
     Json run_json = row;
     std::vector<std::string> filled = take_unmodelled(run_json);
     for (std::string& note : apply_software(run_json)) filled.push_back(std::move(note));
-    const std::string profile = profile_of(row);
+    const std::string profile = profile_of(row, benchmarks);
     follow_recipe(recipes, profile, run_json, filled);
     run.scenario = read_run(Value(run_json, place), {Missing::assume, profile});
     run.scenario.job.stack = dated(run.scenario.job.stack, row, run.scenario.job.model);
@@ -184,7 +185,8 @@ std::vector<MeasuredRun> load_measured(const std::string& path) {
   std::vector<MeasuredRun> runs;
   runs.reserve(json.size());
   const std::vector<RecipeSetting> recipes = load_recipes();
-  for (std::size_t i = 0; i < json.size(); ++i) runs.push_back(read_row(json[i], recipes, path, i));
+  const std::set<std::string> benchmarks = benchmark_groups(json);
+  for (std::size_t i = 0; i < json.size(); ++i) runs.push_back(read_row(json[i], recipes, benchmarks, path, i));
   return runs;
 }
 

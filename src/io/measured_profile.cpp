@@ -17,6 +17,8 @@ bool is_megatron_command(const std::string& software) {
   return mentions_any(software, {"Megatron-LM", "slime", "ModelZoo", "NeMo-Aligner", "verl", "nanotron", "Pai-Megatron"});
 }
 
+constexpr const char* kBenchmark = "megatron-bridge-perf", *kLibrary = "megatron-bridge-2026-08";
+
 /// Whether a Megatron-Bridge run follows a benchmark recipe (bf16 gradients, Transformer Engine's loss, forced
 /// balance) and not a training one. Its performance guides and tables do; so do runs that state forced balance,
 /// pretraining in fp8 or fp4, which the library's recipes do not use, and the pretraining of its verification cards
@@ -98,7 +100,21 @@ std::string profile_of(const Json& run) {
   if (mentions(source, "Megatron-LM functional test") || mentions(source, "SimuMax")) return "megatron-lm-2026-08";
   if (is_megatron_command(software)) return "megatron-lm-2026-08";
   if (framework.empty() && is_torch_tool(software)) return "torch-fsdp2";
-  return is_benchmark(run) ? "megatron-bridge-perf" : "megatron-bridge-2026-08";
+  return is_benchmark(run) ? kBenchmark : kLibrary;
+}
+
+std::set<std::string> benchmark_groups(const Json& rows) {
+  std::set<std::string> groups;
+  for (const Json& row : rows)
+    if (row.is_object() && !is_card(row) && !text_of(row, "group").empty() && profile_of(row) == kBenchmark)
+      groups.insert(text_of(row, "group"));
+  return groups;
+}
+
+std::string profile_of(const Json& run, const std::set<std::string>& benchmark_groups) {
+  const std::string own = profile_of(run);
+  const bool follows = own == kLibrary && !is_card(run) && text_of(run, "perf_grade") != "functional";
+  return follows && benchmark_groups.contains(text_of(run, "group")) ? kBenchmark : own;
 }
 
 StackProfile dated(StackProfile stack, const Json& row, const ModelSpec& model) {
@@ -108,7 +124,7 @@ StackProfile dated(StackProfile stack, const Json& row, const ModelSpec& model) 
   if (date.size() == kDayLength) stack.date = date;
   const Json stated = row.value("stack", Json::object());
   const bool states_allocator = stated.is_object() && stated.contains("expandable_segments");
-  if (is_before(date, kRecipesSetAllocatorSince) && stack.name == "megatron-bridge-2026-08" && !states_allocator)
+  if (is_before(date, kRecipesSetAllocatorSince) && stack.name == kLibrary && !states_allocator)
     stack.expandable_segments = false;
   if (is_before(date, kVisionPadsSince)) stack.vision_pads_when_ep = false;
   if (is_before(date, kLayerwiseLayoutSince)) stack.layerwise_whole_tensors = true;

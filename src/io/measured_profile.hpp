@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <set>
 #include <string>
 
 #include "io/parse.hpp"
@@ -15,6 +16,13 @@ namespace shardfit::io {
 /// The stack profile (a name in stacks/) of a row, from what it says of its software, source and grade. A row
 /// that names nothing known is taken as run by Megatron-Bridge, the default stack.
 std::string profile_of(const Json& run);
+
+/// Groups (a row's `group`: runs that were compared with each other) of which one row at least follows a benchmark recipe of
+/// Megatron-Bridge.
+std::set<std::string> benchmark_groups(const Json& rows);
+/// profile_of, but for rows that were compared with a benchmark: they follow its recipe too, else more than what is compared
+/// would differ. Verification cards and functional runs keep their own.
+std::string profile_of(const Json& run, const std::set<std::string>& benchmark_groups);
 
 /// The profile as it was on the day of a row (its `date`, where that is at least a month).
 StackProfile dated(StackProfile stack, const Json& row, const ModelSpec& model);

@@ -158,6 +158,21 @@ TEST_CASE("whose defaults fill a row goes by its software, its source and what i
   CHECK(profile("", "", "", plain) == "megatron-bridge-2026-08");
 }
 
+TEST_CASE("a run that was compared with a benchmark follows its recipe; a card and a functional run keep their own") {
+  const auto row = [](const char* source, const char* group, const char* grade) {
+    return std::string(R"({"id": "a", "source": ")") + source + R"(", "group": ")" + group + R"(", "perf_grade": ")" + grade +
+           R"(", "model": "Qwen3-30B-A3B", "hardware": "h100-hgx", "gpus": 16, "training": {"task": "pretrain",
+           "sequence_length": 4096}, "layout": {"ep": 16}, "stack": {"software": "Megatron-Bridge"}})";
+  };
+  const auto runs = read("[" + row("issue", "q", "") + "," + row("perf-guide", "q", "") + "," + row("issue", "other", "") + "," +
+                         row("issue", "q", "functional") + "," + row("issue", "", "") + "," + row("perf-guide", "", "") + "]");
+  const auto stack = [&](int i) { return runs[std::size_t(i)].scenario.job.stack.name; };
+  CHECK(stack(0) == "megatron-bridge-perf");
+  CHECK(stack(2) == "megatron-bridge-2026-08");
+  CHECK(stack(3) == "megatron-bridge-2026-08");
+  CHECK(stack(4) == "megatron-bridge-2026-08");   // rows without a group are compared with nothing
+}
+
 TEST_CASE("what tools do where a row is silent") {
   const auto runs = read(
       R"json([{"id": "pp", "model": "Llama-3-70B", "hardware": "h100-hgx", "gpus": 32, "training": {"sequence_length": 1024,
