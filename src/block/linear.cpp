@@ -32,7 +32,7 @@ constexpr double kNormForward = 4, kNormBackward = 10;
 constexpr double kRmsStatistics = 4, kLayerNormStatistics = 8;
 
 Math math_of_linear(const Linear& l, const Shapes& s) {
-  if (l.quantized) return math_of(s.precision);
+  if (l.quantized) return quantized_math(s);
   return s.precision == Precision::fp32 ? Math::fp32 : Math::bf16;
 }
 
@@ -160,6 +160,11 @@ void set_storage(Weight& w, bool linear, bool quantized, bool as_run, const Shap
   const bool per_tensor = s.precision == Precision::fp8_tensorwise || s.precision == Precision::fp8_delayed;
   const bool one_form = per_tensor && s.generation == GpuGeneration::blackwell;
   w.copy_width = linear_input_width(s) * (one_form ? 1 : 2);
+}
+
+Math quantized_math(const Shapes& s) {
+  const bool emulated = s.precision == Precision::fp8_blockwise && s.generation == GpuGeneration::blackwell;
+  return emulated && s.transformer_engine ? Math::mxfp8 : math_of(s.precision);
 }
 
 void add_quantize(Work& work, const char* name, double rows, double cols, const Shapes& s) {

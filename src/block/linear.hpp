@@ -41,6 +41,11 @@ void add_linear(Op& op, const Linear& linear, const Shapes& shapes);
 /// where it multiplies in fp8 or fp4 all the same (one form for per-tensor fp8 on Blackwell, else by rows and by columns).
 void set_storage(Weight& weight, bool linear, bool quantized, bool as_run, const Shapes& shapes);
 
+/// Tensor-core arithmetic of quantised products. cuBLASLt has no 128-blocks from Blackwell on: Transformer Engine runs them
+/// as mxfp8 there, with the scales of both operands rewritten before each product, tensor by tensor. Source: Transformer
+/// Engine pytorch/csrc/extensions/gemm.cpp (convert_block_scaling_to_mxfp8_tensor).
+Math quantized_math(const Shapes& shapes);
+
 /// Adds a quantise pass of a [rows, cols] bf16 tensor to `work`: nothing for bf16. Bytes an element: per-tensor
 /// current scaling 5 (6 on Hopper: no transpose-free GEMM), mxfp8 and 128-block 4.1, nvfp4 5.2.
 void add_quantize(Work& work, const char* name, double rows, double cols, const Shapes& shapes);

@@ -71,12 +71,13 @@ Kernel grouped_gemm(const char* name, Pass pass, double n, double k, const MoeSi
   kernel.name = name;
   kernel.kind = KernelKind::grouped_gemm;
   kernel.pass = pass;
-  kernel.math = math_of(s.precision);
+  kernel.math = quantized_math(s);
   kernel.m = z.rows_per_expert();
   kernel.n = n;
   kernel.k = k;
   kernel.groups = double(z.local_experts);
-  kernel.launches = one_by_one(z, s) + (s.grouped_gemm ? 1 : one_by_one(z, s)) * scale_launches(kernel.math);
+  const bool together = s.grouped_gemm && kernel.math == math_of(s.precision);   // emulated blocks: each tensor alone
+  kernel.launches = one_by_one(z, s) + (together ? 1 : one_by_one(z, s)) * scale_launches(kernel.math);
   kernel.out_bytes = s.e;
   if (pass == Pass::wgrad) kernel.out_bytes = kernel.accumulate_bytes = s.grad_bytes;
   if (s.grouped_gemm) return kernel;

@@ -107,8 +107,8 @@ void set_software(Shapes& s, const Job& job, const Layout& layout) {
   s.eager_loss = stack.eager_loss;
   s.drop_and_pad = training.token_drop && training.pad_to_capacity;
   s.capacity_factor = training.token_drop ? training.expert_capacity_factor : 0;
-  s.host_free_dispatch =
-      s.drop_and_pad || stack.paged_stash || layout.cuda_graph.impl == CudaGraphImpl::full_iteration;
+  s.host_free_dispatch = s.drop_and_pad || stack.paged_stash || stack.expert_rank_capacity_factor > 0 ||
+                         layout.cuda_graph.impl == CudaGraphImpl::full_iteration;
 }
 
 }  // namespace

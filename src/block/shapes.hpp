@@ -54,7 +54,7 @@ struct Shapes {
   bool drop_and_pad = false;        ///< token_drop with pad_to_capacity: expert rows are the capacity
   double capacity_factor = 0;       ///< 0: dropless
   double domain_share = 1;          ///< share of the dispatcher's ranks (and of all experts) in one NVLink domain
-  bool host_free_dispatch = false;  ///< row counts known without asking the device (drop+pad, paged stash, full-iteration graph)
+  bool host_free_dispatch = false;  ///< row counts known without asking the device (drop+pad, rank capacity, paged stash, full-iteration graph)
 };
 
 /// Shapes of a layout's decoder blocks. `layout` must have passed the rules. `expert_load` is the stated imbalance

@@ -26,8 +26,9 @@ constexpr double kGraphedGapShare = 0.4;
 /// SMs of the GPU that `scan_tflops` is stated for (H100 SXM). Datasheet.
 constexpr double kScanReferenceSms = 132;
 
-/// TF32 tensor rate over bf16 on every generation since Ampere. Datasheet. Stands in where no fp32 peak is
-/// given.
+/// TF32 tensor rate over bf16 on every generation since Ampere. Datasheet. What Transformer Engine multiplies fp32 in
+/// (common/gemm/cublaslt_gemm.cu: CUBLAS_COMPUTE_32F_FAST_TF32); torch keeps to fp32's own peak unless told otherwise, where
+/// it is given.
 constexpr double kTf32OverBf16 = 0.5;
 
 /// How attention is cut into tiles, and what of a wave its causal triangle leaves idle at the end. Rows: FA3 and trtllm-gen.
@@ -65,13 +66,14 @@ GemmCurve scaled(GemmCurve curve, double peak, double curve_peak, double otherwi
   return curve;
 }
 
-/// The kind's own curve; else per-tensor fp8 for mxfp8, which runs on the same library path; else bf16.
-GemmCurve curve_of(const GpuSpec& gpu, Math kind) {
+/// The kind's own curve (fp32: TF32's share of bf16's, or the ratio of the peaks); else per-tensor fp8 for mxfp8, which runs on the same library path; else bf16.
+GemmCurve curve_of(const GpuSpec& gpu, Math kind, bool transformer_engine) {
   const GemmCurve own = gpu.gemm[kind];
   if (own.rate_tflops > 0) return own;
   if (kind == Math::mxfp8 && gpu.gemm[Math::fp8].rate_tflops > 0) return gpu.gemm[Math::fp8];
   if (kind == Math::fp32)
-    return scaled(gpu.gemm[Math::bf16], gpu.peak_tflops[kind].value, gpu.peak_tflops[Math::bf16].value, kTf32OverBf16);
+    return scaled(gpu.gemm[Math::bf16], transformer_engine ? 0 : gpu.peak_tflops[kind].value, gpu.peak_tflops[Math::bf16].value,
+                  kTf32OverBf16);
   return gpu.gemm[Math::bf16];
 }
 
@@ -87,7 +89,7 @@ Device make_device(const Job& job) {
   d.hbm = gpu.hbm_tb_per_s.value * kTera;
   for (std::size_t i = 0; i < kCount<Math>; ++i) {
     const Math kind = Math(i);
-    d.gemm[kind] = curve_of(gpu, kind);
+    d.gemm[kind] = curve_of(gpu, kind, job.stack.framework == Framework::megatron && job.stack.transformer_engine);
     d.gemm_factor[kind] = sustained(job, kind);
   }
   d.grouped_factor = c[Coefficient::grouped_gemm_rate];

@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <fmt/format.h>
-
 #include <algorithm>
-#include <cstdlib>
 
 #include "io/load.hpp"
 #include "io/measured_kind.hpp"
 #include "io/measured_profile.hpp"
 #include "io/measured_stack.hpp"
+#include "io/measured_words.hpp"
 #include "io/read_run.hpp"
 #include "io/read_stack.hpp"
 #include "io/recipes.hpp"
@@ -24,63 +22,6 @@ std::vector<std::string> texts_of(const Json& run, const char* key) {
     for (const Json& item : run[key])
       if (item.is_string()) texts.push_back(item.get<std::string>());
   return texts;
-}
-
-/// Whether words of activation offload mean that the checkpoints of full recompute go to the host.
-bool offloads_checkpoints(const Json& run) {
-  if (!run.contains("layout") || !run["layout"].is_object() || !run["layout"].contains("offload")) return false;
-  const std::string words = text_of(run["layout"]["offload"], "activation");
-  return mentions(words, "checkpoint") && (mentions(words, "cpu") || mentions(words, "host"));
-}
-
-/// "optimizer_cpu_offload fraction=0.64": the fraction, or 1 where words of optimizer offload state none.
-double fraction_in(const std::string& words) {
-  const auto at = words.find("fraction=");
-  return at == std::string::npos ? 1 : std::strtod(words.c_str() + at + 9, nullptr);
-}
-
-/// Gives offload that is told in words the form of fields, as far as the words go.
-void put_offload_into_fields(Json& layout, std::vector<std::string>& notes) {
-  if (!layout.contains("offload")) return;
-  Json& offload = layout["offload"];
-  if (offload.is_string()) {
-    const std::string words = offload.get<std::string>();
-    offload = Json::object();
-    offload[mentions(words, "optimizer") ? "optimizer" : "activation"] = words;
-  }
-  if (!offload.is_object()) return;
-  if (const std::string words = text_of(offload, "optimizer"); !words.empty()) {
-    offload.erase("optimizer");
-    offload["optimizer_fraction"] = fraction_in(words);
-    notes.push_back(fmt::format("optimizer offload \"{}\" is taken as fraction {:g} (layout.offload)", words,
-                                fraction_in(words)));
-  }
-  if (const std::string words = text_of(offload, "activation"); !words.empty()) {
-    offload.erase("activation");
-    notes.push_back(fmt::format("activation offload is given in words, \"{}\": checkpoints of full recompute at most "
-                                "are taken as offloaded (layout.offload)", words));
-  }
-}
-
-/// Takes what has no form in the specs out of a run, and says what is left out of the prediction.
-std::vector<std::string> take_unmodelled(Json& run) {
-  std::vector<std::string> notes;
-  if (!run.contains("layout") || !run["layout"].is_object()) return notes;
-  Json& layout = run["layout"];
-  put_offload_into_fields(layout, notes);
-  if (!layout.contains("recompute") || !layout["recompute"].is_object()) return notes;
-  Json& recompute = layout["recompute"];
-  if (!recompute.contains("modules") || !recompute["modules"].is_array()) return notes;
-  Json known = Json::array();
-  for (const Json& module : recompute["modules"]) {
-    if (module.is_string() && parse_name<RecomputeModule>(module.get<std::string>()))
-      known.push_back(module);
-    else
-      notes.push_back(fmt::format("recompute of {} is not modelled: its tensors are counted as kept "
-                                  "(layout.recompute.modules)", module.dump()));
-  }
-  recompute["modules"] = known;
-  return notes;
 }
 
 void read_quantities(const Json& measured, MeasuredRun& run) {
@@ -142,7 +83,7 @@ MeasuredRun read_row(const Json& row, const std::vector<RecipeSetting>& recipes,
   if (row.contains("measured") && row["measured"].is_object()) read_quantities(row["measured"], run);
   try {
     Json run_json = row;
-    std::vector<std::string> filled = take_unmodelled(run_json);
+    std::vector<std::string> filled = put_into_fields(run_json);
     for (std::string& note : apply_software(run_json)) filled.push_back(std::move(note));
     const std::string profile = profile_of(row, benchmarks);
     follow_recipe(recipes, profile, run_json, filled);

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "io/load.hpp"
+#include "io/read_lora.hpp"
 #include "io/read_precision.hpp"
 #include "io/read_workload.hpp"
 #include "shardfit/spec/tower.hpp"
@@ -79,29 +80,6 @@ bool trains_on_recipe_data(Object& training, const Job& job) {
          runs_vision(job.model, job.training) && !training.find("vision");
 }
 
-std::optional<LoraSpec> read_lora(Object& training, Task task, Notes& notes) {
-  const auto v = training.find("lora");
-  if (!v && task != Task::lora) return std::nullopt;
-  LoraSpec s;
-  if (!v) {
-    notes.push_back(fmt::format("LoRA of rank {} on all linear layers is assumed (training.lora)", s.rank));
-    return s;
-  }
-  if (task != Task::lora) v->refuse("no lora block where task is not lora");
-  Object o(*v);
-  s.rank = o.get("rank", s.rank, 1);
-  s.alpha = o.get("alpha", s.alpha, 1);
-  if (const auto targets = o.find("target_modules"))
-    s.target_modules = targets->as_texts();
-  else
-    notes.push_back(
-        "LoRA on linear_qkv, linear_proj, linear_fc1 and linear_fc2 is assumed "
-        "(training.lora.target_modules)");
-  o.ignore("cls");
-  o.done();
-  return s;
-}
-
 void read_packing(Object& training, TrainingSpec& t) {
   const auto v = training.find("packing");
   if (!v) return;
@@ -125,10 +103,19 @@ int read_sequence_length(Object& o, Missing missing, Notes& notes) {
   return kAssumedSequence;
 }
 
+/// A capacity drops what is beyond it: Megatron-Core has no other switch. Source: Megatron-Core moe/router.py
+/// (apply_router_token_dropping where moe_expert_capacity_factor is set).
+bool read_token_drop(Object& o, const TrainingSpec& t, std::vector<std::string>& notes) {
+  const bool drops = t.expert_capacity_factor > 0;
+  if (drops && !o.find("token_drop")) notes.push_back("tokens beyond the expert capacity are dropped (training.token_drop)");
+  return o.get("token_drop", drops);
+}
+
 /// Megatron-Bridge's switch for dropping tokens pads every expert to its capacity unless told otherwise; elsewhere padding
 /// is a flag of its own. Source: Megatron-Bridge training/utils/moe_token_drop.py.
 bool read_padding(Object& o, const TrainingSpec& t, EntryPoint entry_point, std::vector<std::string>& notes) {
-  const bool pads = t.token_drop && t.expert_capacity_factor > 0 && entry_point == EntryPoint::megatron_bridge;
+  const bool switched = o.find("token_drop") && t.token_drop;
+  const bool pads = switched && t.expert_capacity_factor > 0 && entry_point == EntryPoint::megatron_bridge;
   if (pads && !o.find("pad_to_capacity"))
     notes.push_back("experts are padded to their capacity, as Megatron-Bridge drops tokens (training.pad_to_capacity)");
   return o.get("pad_to_capacity", pads);
@@ -163,7 +150,7 @@ Assumed<TrainingSpec> read_training(const Value& value, Object* assumed, const M
   if (t.routing_imbalance != 0 && t.routing_imbalance < 1)
     o.at("routing_imbalance").refuse("0 (by routing) or busiest rank over mean, at least 1");
   t.expert_capacity_factor = o.get("expert_capacity_factor", 0.0, 0.0, 1e6);
-  t.token_drop = o.get("token_drop", false);
+  t.token_drop = read_token_drop(o, t, notes);
   t.pad_to_capacity = read_padding(o, t, stack.profile.entry_point, notes);
   t.attention_dropout = o.get("attention_dropout", 0.0, 0.0, 1.0);
   t.hidden_dropout = o.get("hidden_dropout", 0.0, 0.0, 1.0);

@@ -17,6 +17,7 @@ ordered_json json_of(const std::vector<validation::Score>& scores) {
 
 ordered_json json_of(const validation::Row& row) {
   ordered_json out{{"id", row.id}, {"status", name_of(row.status)}, {"reason", row.reason}, {"quantities", json_of(row.scores)}};
+  if (!row.breaks.empty()) out["breaks"] = row.breaks;
   const auto word = [](bool oom) { return oom ? "oom" : "fits"; };
   if (row.verdict)
     out["verdict"] = {{"measured", word(row.verdict->measured_oom)},

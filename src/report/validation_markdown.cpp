@@ -103,12 +103,14 @@ std::string facts_text(const ValidationResult& result) {
 }
 
 std::string without_text(const ValidationResult& result) {
-  std::string text = "\n## Rows without a prediction\n\n| status | reason | run |\n|---|---|---|\n";
+  std::string text = "\n## Rows without a prediction, or with one though a rule refuses what they say\n\n| status | reason | run |\n|---|---|---|\n";
   bool any = false;
   for (const validation::Row& row : result.rows) {
-    if (row.status == validation::RowStatus::ok) continue;
+    const bool predicted = row.status == validation::RowStatus::ok;
+    if (predicted && row.breaks.empty()) continue;
     any = true;
-    text += fmt::format("| {} | {} | {} |\n", name_of(row.status), row.reason, row.id);
+    text += fmt::format("| {} | {} | {} |\n", predicted ? "predicted" : name_of(row.status),
+                        predicted ? row.breaks : row.reason, row.id);
   }
   return any ? text : "";
 }

@@ -73,17 +73,20 @@ Section effects_section(const validation::EffectSummary& e) {
   return {"effect_summary", "Effects of single changes", std::move(facts), {}};
 }
 
+/// Why rows have no prediction, or have one though a rule refuses them ("predicted").
 Section reasons_section(const std::vector<validation::Row>& rows) {
   std::map<std::pair<std::string, std::string>, int> reasons;
-  for (const validation::Row& row : rows)
+  for (const validation::Row& row : rows) {
     if (row.status != RowStatus::ok) ++reasons[{std::string(name_of(row.status)), row.reason}];
+    if (!row.breaks.empty()) ++reasons[{"predicted", row.breaks}];
+  }
   std::vector<std::pair<int, std::pair<std::string, std::string>>> sorted;
   for (const auto& [reason, n] : reasons) sorted.push_back({n, reason});
   std::stable_sort(sorted.begin(), sorted.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
   Table table{.columns = {{"rows", "rows", ColumnKind::count}, {"status", "status"}, {"reason", "reason"}}};
   for (const auto& [n, reason] : sorted)
     table.rows.push_back({{count_cell(n), text_cell(reason.first), text_cell(reason.second)}});
-  return {"reasons", "Rows without a prediction", std::move(table), {}};
+  return {"reasons", "Rows without a prediction, or with one though a rule refuses what they say", std::move(table), {}};
 }
 
 std::vector<Column> score_columns() {
@@ -196,7 +199,8 @@ Document validation_document(const ValidationResult& result) {
   }
   if (!result.facts.empty()) document.sections.push_back(facts_section(result));
   if (result.first_steps.rows) document.sections.push_back(first_steps_section(result.first_steps));
-  if (result.summary.ok < result.summary.rows) document.sections.push_back(reasons_section(result.rows));
+  if (Section reasons = reasons_section(result.rows); !std::get<Table>(reasons.body).rows.empty())
+    document.sections.push_back(std::move(reasons));
   if (!result.assumed.empty()) document.sections.push_back(assumed_section(result));
   document.sections.push_back(worst_section(result.summary, result.rows));
   return document;

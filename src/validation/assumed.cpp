@@ -13,12 +13,15 @@ namespace {
 /// Puts another value in the place of one; the run keeps everything else.
 class Variations {
  public:
-  Variations(const MeasuredRun& run, std::vector<AssumedEffect>& found) : run_(run), found_(found) {}
+  /// `breaks`: the rule that the run breaks as it is.
+  Variations(const MeasuredRun& run, const std::string& breaks, std::vector<AssumedEffect>& found)
+      : run_(run), breaks_(breaks), found_(found) {}
 
   void add(const char* field, std::string now, std::string other, const std::function<void(Scenario&)>& change) {
     MeasuredRun varied = run_;
     change(varied.scenario);
-    const Row row = score(varied);
+    Row row = score(varied);
+    if (!row.breaks.empty() && row.breaks != breaks_) row.reason = row.breaks, row.scores.clear();   // nobody ran this
     found_.push_back({run_.id, field, std::move(now), std::move(other), row.reason, row.scores});
   }
   /// Half and twice a size.
@@ -30,6 +33,7 @@ class Variations {
 
  private:
   const MeasuredRun& run_;
+  const std::string& breaks_;
   std::vector<AssumedEffect>& found_;
 };
 
@@ -114,7 +118,7 @@ void vary_graphs(const MeasuredRun& run, Variations& variations) {
 std::vector<AssumedEffect> vary_assumed(const MeasuredRun& run, const Row& row) {
   std::vector<AssumedEffect> found;
   if (row.status != RowStatus::ok || row.scores.empty()) return found;
-  Variations variations(run, found);
+  Variations variations(run, row.breaks, found);
   const auto assumed = [&](const char* field) { return run.fields.contains(std::string("assumed.") + field); };
   const Scenario& s = run.scenario;
   for (const SizeField& f : kSizes)

@@ -93,11 +93,14 @@ Row score(const MeasuredRun& run) {
   try {
     const Layout& layout = run.scenario.base;
     const auto violations = all_violations(run.scenario.job, layout);
-    if (!violations.empty()) {
+    const auto size = std::find_if(violations.begin(), violations.end(), [](const Violation& v) { return !is_setting(v.rule); });
+    if (size != violations.end()) {
       row.status = RowStatus::invalid;
-      row.reason = words_of_violation(violations.front());
+      row.reason = words_of_violation(*size);
       return row;
     }
+    // What ran is predicted: either the row says what it did not do, or the rule holds no longer, or not yet.
+    if (!violations.empty()) row.breaks = words_of_violation(violations.front());
     row.estimate = Estimator(run.scenario.job).evaluate(layout);
     score_quantities(run, *row.estimate, row);
     score_static_by_profile(run, row);

@@ -64,6 +64,19 @@ TEST_CASE("quantised operands: one pass over the input forward, over the output'
   CHECK(run(l, s)[0].forward.kernels[0].math == Math::bf16);
 }
 
+TEST_CASE("blocks of 128 run as mxfp8 on Blackwell under Transformer Engine") {
+  Shapes s = shapes_of(256, 1000);
+  s.precision = s.run_precision = Precision::fp8_blockwise;
+  s.generation = GpuGeneration::hopper;
+  const auto math = [&] { return run(column(), s)[0].forward.kernels.back().math; };
+  CHECK(math() == Math::fp8_block);
+  s.generation = GpuGeneration::blackwell;
+  CHECK(math() == Math::mxfp8);
+  CHECK(run(column(), s)[0].forward.kernels.back().launches == 3);   // the product, and the scales of either operand
+  s.transformer_engine = false;
+  CHECK(math() == Math::fp8_block);
+}
+
 TEST_CASE("kept linear inputs by precision") {
   Op op;
   Shapes s = shapes_of(256, 1000);

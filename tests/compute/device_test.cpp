@@ -46,3 +46,14 @@ TEST_CASE("a kind without a curve runs on its nearest") {
   CHECK(make_device(ampere).gemm[Math::fp8].rate_tflops == 1687);
   CHECK(make_device(ampere).gemm[Math::mxfp8].rate_tflops == 1687);
 }
+
+TEST_CASE("fp32 runs on TF32 under Transformer Engine, on the fp32 peak elsewhere") {
+  Job job = sample_job();
+  job.hardware.gpu.peak_tflops[Math::fp32].value = 0.04 * job.hardware.gpu.peak_tflops[Math::bf16].value;
+  CHECK(make_device(job).gemm[Math::fp32].rate_tflops == 1687 * 0.5);
+  job.stack.transformer_engine = false;
+  CHECK(make_device(job).gemm[Math::fp32].rate_tflops == doctest::Approx(1687 * 0.04));
+  job.stack.transformer_engine = true;
+  job.stack.framework = Framework::torch_fsdp2;
+  CHECK(make_device(job).gemm[Math::fp32].rate_tflops == doctest::Approx(1687 * 0.04));
+}

@@ -138,6 +138,84 @@ std::string profile(const std::string& software, const std::string& source, cons
 
 }  // namespace
 
+TEST_CASE("older spellings and void fields take the form of the specs") {
+  const auto rows = read(R"([
+    {"id": "a", "model": "Llama-3-8B", "hardware": "h100-hgx", "gpus": 8,
+     "training": {"precision": "bf16", "sequence_length": 4096, "global_batch_size": 32, "text_only": true, "vision": {"data": "mock"},
+                  "packing": {"kind": "offline", "efficiency_pct": 99, "packed_sequence_size": 4096},
+                  "optimizer": {"kind": "dist_muon"}},
+     "layout": {"pp": 4, "vpp": 2, "pipeline_layout": "Et*2|(t*2|)*14t*2L", "cp_comm_type": ["p2p", "a2a", "p2p"],
+                "recompute": {"granularity": "none", "modules": ["core_attn"]},
+                "cuda_graph": {"impl": "local", "scopes": ["full_iteration"]}}},
+    {"id": "b", "model": "Qwen3-30B-A3B", "hardware": "h100-hgx", "gpus": 8,
+     "training": {"precision": "bf16", "sequence_length": 4096, "global_batch_size": 32, "optimizer": {"exp_avg_dtype": "bf16"}},
+     "layout": {"ep": 8, "cuda_graph": {"impl": "transformer_engine", "scopes": ["attn", "full_iteration_inference"]},
+                "offload": {"activation_modules": ["core_attn", "no_such_module"]}}},
+    {"id": "c", "model": "Llama-3-8B", "hardware": "h100-hgx", "gpus": 8,
+     "training": {"precision": "bf16", "sequence_length": 4096, "global_batch_size": 32},
+     "layout": {"pp": 2, "pipeline_layout": [["embedding", "decoder"], ["decoder", "loss"]],
+                "cuda_graph": {"impl": "none", "scopes": ["attn"]}}}])");
+  for (const MeasuredRun& r : rows) {
+    CAPTURE(r.id);
+    CHECK(r.invalid == "");
+  }
+  const Layout& a = rows[0].scenario.base;
+  CHECK(a.vpp == 4);
+  CHECK(a.cp_comm_type == CpCommType::p2p);
+  CHECK(a.recompute.granularity == RecomputeGranularity::none);
+  CHECK(a.cuda_graph == CudaGraph{.impl = CudaGraphImpl::full_iteration});
+  CHECK(a.sharding == Sharding::layerwise);
+  CHECK(rows[0].scenario.job.training.optimizer.kind == OptimizerKind::muon);
+  const auto told = [](const MeasuredRun& r, const char* field) {
+    return std::any_of(r.scenario.assumptions.begin(), r.scenario.assumptions.end(),
+                       [&](const std::string& note) { return note.find(field) != std::string::npos; });
+  };
+  for (const char* field : {"(layout.vpp)", "(layout.cp_comm_type)", "(layout.recompute.modules)", "(training.optimizer.kind)",
+                            "(training.packing)", "(training.vision)"}) {
+    CAPTURE(field);
+    CHECK(told(rows[0], field));
+  }
+  CHECK(rows[1].scenario.base.cuda_graph.scopes == EnumSet<GraphScope>{GraphScope::attn});
+  CHECK(told(rows[1], "(layout.cuda_graph)"));
+  CHECK(rows[1].scenario.base.offload.activation_modules == EnumSet<OffloadModule>{OffloadModule::core_attn});
+  CHECK(told(rows[1], "(layout.offload)"));
+  CHECK(rows[1].scenario.job.training.optimizer.precision_aware);
+  CHECK(told(rows[1], "(training.optimizer.precision_aware)"));
+  CHECK(rows[2].scenario.base.cuda_graph == CudaGraph{});
+  CHECK(told(rows[2], "(layout.cuda_graph.scopes)"));
+  CHECK(rows[2].scenario.base.split.text == "Et|tL");
+}
+
+TEST_CASE("targets of LoRA in other words are those of the fused layers; what is none is refused") {
+  const auto rows = read(R"([
+    {"id": "a", "model": "Llama-3-8B", "hardware": "h100-hgx", "gpus": 8,
+     "training": {"task": "lora", "lora": {"rank": 8, "cls": "CanonicalLoRA",
+                  "target_modules": ["linear_q", "linear_k", "linear_proj", "linear_fc1_gate", "down_proj"]}}, "layout": {}},
+    {"id": "b", "model": "Llama-3-8B", "hardware": "h100-hgx", "gpus": 8,
+     "training": {"task": "lora", "lora": {"target_modules": ["all-linear"]}}, "layout": {}},
+    {"id": "c", "model": "Llama-3-8B", "hardware": "h100-hgx", "gpus": 8,
+     "training": {"task": "lora", "lora": {"target_modules": ["linear_qvk"]}}, "layout": {}}])");
+  const auto targets = [&](int i) { return rows[std::size_t(i)].scenario.job.training.lora->target_modules; };
+  CHECK(targets(0) == std::vector<std::string>{"linear_qkv", "linear_proj", "linear_fc1", "linear_fc2"});
+  CHECK(targets(1) == LoraSpec{}.target_modules);
+  const auto& notes = rows[0].scenario.assumptions;
+  for (const char* field : {"(training.lora.cls)", "(training.lora.target_modules)"})
+    CHECK(std::any_of(notes.begin(), notes.end(), [&](const std::string& n) { return n.find(field) != std::string::npos; }));
+  CHECK(rows[2].invalid.find("linear_qkv") != std::string::npos);
+}
+
+TEST_CASE("a capacity drops tokens unless the row says that none are") {
+  const auto rows = read(R"([
+    {"id": "a", "model": "Qwen3-30B-A3B", "hardware": "h100-hgx", "gpus": 8, "training": {"expert_capacity_factor": 1.5}, "layout": {"ep": 8}},
+    {"id": "b", "model": "Qwen3-30B-A3B", "hardware": "h100-hgx", "gpus": 8,
+     "training": {"expert_capacity_factor": 1.5, "token_drop": false}, "layout": {"ep": 8}},
+    {"id": "c", "model": "Qwen3-30B-A3B", "hardware": "h100-hgx", "gpus": 8, "training": {}, "layout": {"ep": 8}}])");
+  CHECK(rows[0].scenario.job.training.token_drop);
+  CHECK_FALSE(rows[0].scenario.job.training.pad_to_capacity);
+  CHECK_FALSE(rows[1].scenario.job.training.token_drop);
+  CHECK_FALSE(rows[2].scenario.job.training.token_drop);
+}
+
 TEST_CASE("whose defaults fill a row goes by its software, its source and what it states") {
   const char* plain = R"({"task": "pretrain", "sequence_length": 4096})";
   CHECK(profile("Megatron-Bridge", "issue", "", plain) == "megatron-bridge-2026-08");
@@ -235,7 +313,10 @@ TEST_CASE("layers that do not divide get the split that recipes use") {
     "layout": {"pp": 8, "vpp": 4}}, {"id": "d", "date": "2025-12-09", "model": "DeepSeek-V3", "hardware": "h100-hgx", "gpus": 1024,
     "training": {"sequence_length": 4096, "global_batch_size": 8192, "mtp_layers": 0}, "layout": {"pp": 4, "vpp": 4,
     "pipeline_layout": "Et*4|(t*4|)*14tmL"}}, {"id": "e", "model": "Qwen3-8B", "hardware": "h100-hgx", "gpus": 8,
-    "training": {"sequence_length": 4096, "global_batch_size": 8}, "layout": {"first_stage_layers": 16, "last_stage_layers": 20}}])");
+    "training": {"sequence_length": 4096, "global_batch_size": 8}, "layout": {"first_stage_layers": 16, "last_stage_layers": 20}},
+    {"id": "f", "model": "Qwen3-30B-A3B", "hardware": "h100-hgx", "gpus": 16, "training": {"sequence_length": 4096, "global_batch_size": 64},
+    "layout": {"pp": 2, "vpp": 17, "ep": 8}}])");
+  CHECK(runs[5].scenario.base.split.text == "Et*1|(t*2|)*14(t*1|)*18t*1L");
   CHECK(runs[0].scenario.space.split.at(0).text == "Et*4|(t*4|)*14t*1mL");
   CHECK(runs[1].scenario.base.split.kind == SplitKind::uniform);
   CHECK(runs[2].scenario.base.split.text == "Et*1|(t*2|)*30L");

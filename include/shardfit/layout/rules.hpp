@@ -48,6 +48,12 @@ std::optional<Violation> first_violation(const JobFacts& facts, const Layout& la
 /// Every rule that the layout breaks.
 std::vector<Violation> all_violations(const Job& job, const Layout& layout);
 
+/// Whether a rule is about a setting that the software refuses, not about sizes that have to be whole: the figures of a
+/// layout that breaks such a rule alone still mean something. For runs that are known to have run.
+bool is_setting(RuleId rule);
+/// The codes of these rules.
+std::span<const std::string_view> setting_rules();
+
 /// Values of the axis that a rule is about which would satisfy it, nearest first (at most `most`); empty if no single
 /// axis cures it. For "try 2 or 4".
 struct Cure { std::string_view axis; std::vector<int> values; };

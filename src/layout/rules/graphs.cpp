@@ -42,7 +42,7 @@ constexpr Rule kRules[] = {
        return none_of(full, c.layout.cuda_graph.scopes.size());
      }},
     {{"full_iteration_row_counts", "graphs",
-      "a full-iteration graph of experts needs row counts without the host: paged_stash, or drop and pad",
+      "a full-iteration graph of experts needs row counts without the host: expert_rank_capacity_factor, or drop and pad",
       "captured reads of row counts", "allowed", RuleSource::shardfit,
       "CUDA forbids waiting for the device while a stream is captured; Megatron-LM core/transformer/moe/token_dispatcher.py"},
      RuleScope::megatron,
@@ -50,7 +50,9 @@ constexpr Rule kRules[] = {
      Reads{On::cuda_graph},
      [](const Case& c) {
        const bool full = c.layout.cuda_graph.impl == CudaGraphImpl::full_iteration;
-       return none_of(full && c.job.experts > 0, !c.stack().paged_stash && !drop_and_pad(c));
+       // A paged stash has such a capacity: see paged_stash_capacity.
+       const bool counted = c.stack().paged_stash || c.stack().expert_rank_capacity_factor > 0 || drop_and_pad(c);
+       return none_of(full && c.job.experts > 0, !counted);
      }},
     {{"full_iteration_tower", "graphs", "a full-iteration graph excludes a vision tower, whose grids the host reads",
       "captured reads of grids", "allowed", RuleSource::shardfit,

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+// What ran is predicted unless its sizes make no layout, and the rule that it breaks is told.
+#include "validation/score.hpp"
+
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <set>
+
+#include "layout/edges/all.hpp"
+
+using namespace shardfit;
+using namespace shardfit::test;
+using validation::RowStatus;
+
+namespace {
+
+validation::MeasuredRun run_of(const Edge& edge) {
+  validation::MeasuredRun run;
+  run.id = std::string(edge.code);
+  run.scenario.job = edge.job;
+  run.scenario.base = plain_layout();
+  edge.good(run.scenario.job, run.scenario.base);
+  edge.bad(run.scenario.job, run.scenario.base);
+  run.quantities = {{"step_time_s", 1.0}, {"static_allocated_bytes", 1.0}, {"peak_allocated_gb", 1.0}};
+  run.oom = false;
+  return run;
+}
+
+std::set<std::string_view> setting_codes() { return {setting_rules().begin(), setting_rules().end()}; }
+
+}  // namespace
+
+TEST_CASE("every rule of a setting is a rule") {
+  std::set<std::string_view> known;
+  for (const RuleInfo& rule : rules()) known.insert(rule.code);
+  for (const std::string_view code : setting_codes()) {
+    CAPTURE(code);
+    CHECK(known.contains(code));
+  }
+}
+
+TEST_CASE("a run that breaks a setting's rule alone has figures, and the rule beside them") {
+  const auto settings = setting_codes();
+  for (const Edge& edge : all_edges()) {
+    CAPTURE(edge.code);
+    const validation::MeasuredRun run = run_of(edge);
+    bool sizes = false;
+    for (const Violation& v : all_violations(run.scenario.job, run.scenario.base)) sizes |= !is_setting(v.rule);
+    const validation::Row row = validation::score(run);
+    if (!settings.contains(edge.code) || sizes) {
+      CHECK(row.status == RowStatus::invalid);
+      CHECK(row.breaks == "");
+      continue;
+    }
+    CAPTURE(row.reason);
+    CHECK(row.status == RowStatus::ok);
+    CHECK(row.breaks != "");
+    CHECK(row.scores.size() == 3);
+    for (const validation::Score& s : row.scores) {
+      CAPTURE(s.name);
+      CHECK(std::isfinite(s.predicted));
+      CHECK(s.predicted > 0);
+    }
+  }
+}
