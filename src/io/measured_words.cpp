@@ -87,8 +87,10 @@ void read_graph_scopes(Json& layout, Notes& notes) {
   const auto known = [](const std::string& name) {
     return parse_name<GraphScope>(name).has_value() || name == "whole_layer" || name == "full_iteration";
   };
+  const bool scoped = !graph["scopes"].empty();
   keep_known(graph, "scopes", known, "graph scope {} captures nothing of a training step that is modelled (layout.cuda_graph)",
              notes);
+  if (scoped && graph["scopes"].empty() && impl != "full_iteration") graph["impl"] = "none";   // no scope: a whole layer
   if (graph["scopes"].empty() || impl == "local" || impl == "transformer_engine") return;
   if (impl != "full_iteration")
     notes.push_back("graph scopes without a graph implementation capture nothing (layout.cuda_graph.scopes)");

@@ -154,7 +154,9 @@ TEST_CASE("older spellings and void fields take the form of the specs") {
     {"id": "c", "model": "Llama-3-8B", "hardware": "h100-hgx", "gpus": 8,
      "training": {"precision": "bf16", "sequence_length": 4096, "global_batch_size": 32},
      "layout": {"pp": 2, "pipeline_layout": [["embedding", "decoder"], ["decoder", "loss"]],
-                "cuda_graph": {"impl": "none", "scopes": ["attn"]}}}])");
+                "cuda_graph": {"impl": "none", "scopes": ["attn"]}}},
+    {"id": "d", "model": "Llama-3-8B", "hardware": "h100-hgx", "gpus": 8, "training": {"precision": "bf16"},
+     "layout": {"cuda_graph": {"impl": "local", "scopes": ["full_iteration_inference"]}}}])");
   for (const MeasuredRun& r : rows) {
     CAPTURE(r.id);
     CHECK(r.invalid == "");
@@ -184,6 +186,7 @@ TEST_CASE("older spellings and void fields take the form of the specs") {
   CHECK(rows[2].scenario.base.cuda_graph == CudaGraph{});
   CHECK(told(rows[2], "(layout.cuda_graph.scopes)"));
   CHECK(rows[2].scenario.base.split.text == "Et|tL");
+  CHECK(rows[3].scenario.base.cuda_graph == CudaGraph{});
 }
 
 TEST_CASE("targets of LoRA in other words are those of the fused layers; what is none is refused") {

@@ -8,17 +8,19 @@
 namespace shardfit {
 namespace {
 
-/// Refused because the software asserts it, or because a setting would do nothing. Rules that are not here keep sizes
-/// whole (what divides what, where layers go) or name a rate that the GPU does not have: without them nothing is defined.
+/// Refused because the software asserts it, or because a setting would do nothing. Rules that are not here keep sizes whole
+/// (what divides what, where layers go) or name a rate that the GPU does not have: without them nothing is defined. Nor is
+/// a paged stash without a capacity: what such a run did is not known.
 constexpr std::string_view kSettings[] = {
     // tensor, sequence
     "moe_tp_needs_sequence_parallel", "tp_overlap_needs_sequence_parallel", "mamba_fp8_width", "learned_positions",
     "window_cp", "sinks_cp", "compressed_attention_cp", "offline_packing_batch", "batch_packing_batch",
     // pipeline, vision
     "deferred_embedding_wgrad_pp", "deferred_embedding_wgrad_fusion", "no_virtual_stages", "vision_no_context_parallel",
+    "deepstack_first_stage",
     // experts
     "moe_bias_etp", "router_groups", "router_group_topk", "padding_needs_capacity", "rank_capacity_dispatcher",
-    "paged_stash_capacity", "paged_stash_offload", "fused_experts_etp", "fused_experts_offload",
+    "paged_stash_offload", "fused_experts_etp", "fused_experts_offload",
     "shared_overlap_dispatcher", "shared_overlap_latent", "shared_overlap_expert_overlap", "deepep_group", "deepep_ranks",
     "deepep_padding", "deepep_gpu", "hybridep_group", "hybridep_hidden",
     "hybridep_domain_ranks", "hybridep_experts", "hybridep_tokens", "expert_overlap_ep",

@@ -83,7 +83,8 @@ inline std::vector<Edge> sequence_edges() {
        set([](Job&, Layout& l) { l.cp_comm_type = CpCommType::all_gather; }), 2, 1},
       {"compressed_attention_cp", dense_job(), set([](Job& j, Layout& l) {
          CompressedMqaSpec mqa;
-         mqa.num_attention_heads = 8;
+         mqa.num_attention_heads = mqa.head_dim = mqa.q_lora_rank = mqa.o_lora_rank = 8;
+         mqa.qk_rope_head_dim = 4, mqa.o_groups = 2;
          j.model.text.mixers[0].kind = mqa;
          l.cp = 2, l.cp_comm_type = CpCommType::all_gather;
        }),
