@@ -30,8 +30,9 @@ DataParallelTime data_parallel_time(const Layout& layout, const GridSizes& grid,
     hide(t, reductions + gathers, (forward_s + backward_s) * grid.microbatches, true);
     return t;
   }
-  const double windows = layout.sharding == Sharding::optimizer_grads ? grid.microbatches : 1;
-  hide(t, reductions, backward_s * windows, layout.overlap.grad_reduce);
+  // Sharded gradients are reduced as they come, whatever the layout says: see the alteration fsdp_overlap_on.
+  const bool sharded = layout.sharding == Sharding::optimizer_grads;
+  hide(t, reductions, backward_s * (sharded ? grid.microbatches : 1), layout.overlap.grad_reduce || sharded);
   hide(t, gathers, forward_s, layout.overlap.param_gather);
   return t;
 }

@@ -57,6 +57,13 @@ TEST_CASE("what a stack alters without being asked is named, not refused") {
   layout.recompute.method = RecomputeMethod::block;
   CHECK(has(with_mtp(dense_job(), 1), layout, "mtp_block_recompute"));
   layout = plain_layout();
+  CHECK_FALSE(has(dense_job(), layout, "fsdp_overlap_on"));
+  layout.sharding = Sharding::full;
+  layout.overlap.grad_reduce = true;
+  CHECK(has(dense_job(), layout, "fsdp_overlap_on"));
+  layout.sharding = Sharding::optimizer_grads;
+  CHECK_FALSE(has(dense_job(), layout, "fsdp_overlap_on"));
+  layout = plain_layout();
   layout.microbatch_group_size = 4;
   CHECK(has(dense_job(), layout, "group_size_unused"));
 }

@@ -78,6 +78,13 @@ constexpr Entry kEntries[] = {
       "Megatron-LM training/arguments.py:validate_args"},
      RuleScope::megatron_lm,
      [](const Case& c) { return c.fsdp() && c.stack().nccl_user_buffers && !c.layout.fsdp_double_buffer; }},
+    {{"fsdp_overlap_on", "Megatron-FSDP overlaps the traffic of what it shards: gradients, with parameters also their gather",
+      "Megatron-LM core/distributed/fsdp/src/megatron_fsdp/megatron_fsdp.py:__init__"},
+     RuleScope::megatron,
+     [](const Case& c) {
+       const Overlap& o = c.layout.overlap;
+       return c.fsdp() && (!o.grad_reduce || (c.layout.sharding == Sharding::full && !o.param_gather));
+     }},
     {{"fsdp2_fp8_params_off", "torch FSDP2 gathers parameters in bf16",
       "Megatron-LM training/arguments.py:validate_args"},
      RuleScope::megatron_lm,

@@ -175,7 +175,7 @@ constexpr Condition kConditions[] = {
      "reuse of the gradient buffer follows the front ends' defaults; library versions are out"},
     {"optimizer", "overlap of parameter gathers", "param_overlap_sharding param_overlap_grad_overlap",
      "gathers overlapped with the optimizer step are not modelled"},
-    {"fsdp", "Megatron-FSDP", "fsdp_optimizer double_buffer_needs_fsdp fsdp_double_buffer_on",
+    {"fsdp", "Megatron-FSDP", "fsdp_optimizer double_buffer_needs_fsdp fsdp_double_buffer_on fsdp_overlap_on",
      "pipeline stages are allowed; checkpoint formats, environment variables and torch versions are out; turned on "
      "without being asked, and of no cost here: the distributed optimizer, decoupled gradients"},
     {"fsdp", "outer sharding of HSDP", "",
