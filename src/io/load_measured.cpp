@@ -43,6 +43,9 @@ void read_quantities(const Json& measured, MeasuredRun& run) {
     run.oom = false;
 }
 
+/// Whether GPUs are left over by whole groups of so many ranks.
+bool ranks_left(int gpus, int group) { return group > 0 && gpus % group != 0; }
+
 bool is_tuned(const MeasuredRun& run, const Json& row) {
   const bool graded = run.status == "published" || run.perf_grade == "tuned";
   const bool timed = run.quantities.contains("step_time_s") || run.quantities.contains("tflops_per_gpu");
@@ -59,6 +62,24 @@ void follow_recipe(const std::vector<RecipeSetting>& recipes, const std::string&
   const RecipeUse use{text_of(run, "model"), text_of(run, "hardware"), text_of(run["training"], "precision"),
                       text_of(run, "date"), text_of(run, "source")};
   for (std::string& note : fill_from_recipes(recipes, use, run["training"])) notes.push_back(std::move(note));
+}
+
+/// Expert ranks that a row leaves out and that its software or its GPUs rule.
+void complete_expert_grid(const Json& row, Scenario& scenario) {
+  Layout& base = scenario.base;
+  const int gpus = scenario.job.gpus, ranks = gpus / std::max(1, base.tp * base.pp);
+  if (const auto ep = implied_expert_parallel(row, scenario.job.model, ranks)) {
+    base.ep = *ep;
+    base.etp = 1;
+    scenario.assumptions.push_back("ep " + std::to_string(*ep) + " is assumed: the dispatch library needs more than one rank "
+                                   "(layout.ep)");
+  }
+  const Json& layout = row.contains("layout") ? row["layout"] : row;
+  const bool stated = int_of(layout, "etp", 0) > 0;
+  const int experts = base.ep * base.pp;
+  if (stated || !ranks_left(gpus, experts * base.etp) || ranks_left(gpus, experts)) return;
+  base.etp = 1;
+  scenario.assumptions.push_back("etp 1 is assumed: ranks of a larger one do not divide the GPUs (layout.etp)");
 }
 
 MeasuredRun read_row(const Json& row, const std::vector<RecipeSetting>& recipes, const std::set<std::string>& benchmarks,
@@ -95,14 +116,7 @@ MeasuredRun read_row(const Json& row, const std::vector<RecipeSetting>& recipes,
       run.stack_by_profile = dated(read_stack(Value(bare["stack"], place), profile).profile, row,
                                    run.scenario.job.model);
     }
-    Layout& base = run.scenario.base;
-    const int ranks = run.scenario.job.gpus / std::max(1, base.tp * base.pp);
-    if (const auto ep = implied_expert_parallel(run_json, run.scenario.job.model, ranks)) {
-      base.ep = *ep;
-      base.etp = 1;
-      run.scenario.assumptions.push_back("ep " + std::to_string(*ep) + " is assumed: the dispatch library needs more than "
-                                         "one rank (layout.ep)");
-    }
+    complete_expert_grid(run_json, run.scenario);
     run.scenario.assumptions.insert(run.scenario.assumptions.end(), filled.begin(), filled.end());
     if (offloads_checkpoints(row))
       run.scenario.base.offload.activation_layers = run.scenario.job.model.text.num_hidden_layers - 1;

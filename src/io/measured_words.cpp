@@ -161,6 +161,29 @@ void read_optimizer_names(Json& run, Notes& notes) {
                   "(training.optimizer.precision_aware)");
 }
 
+/// What a row leaves out and another of its fields says: adapters are LoRA's, layer-wise sharding is Muon's, several
+/// optimizer instances shard.
+void follow_other_fields(Json& run, Notes& notes) {
+  Json &layout = run["layout"], &training = run["training"];
+  if (!layout.is_object() || !training.is_object()) return;
+  const auto missing = [](const Json& block, const char* key) { return !block.contains(key) || block[key].is_null(); };
+  if (!missing(training, "lora") && missing(training, "task")) {
+    training["task"] = "lora";
+    notes.push_back("task lora is taken from its block (training.task)");
+  }
+  if (text_of(layout, "sharding") == "layerwise") {
+    if (missing(training, "optimizer")) training["optimizer"] = Json::object();
+    if (training["optimizer"].is_object() && missing(training["optimizer"], "kind")) {
+      training["optimizer"]["kind"] = "muon";
+      notes.push_back("Muon is taken from layer-wise sharding (training.optimizer.kind)");
+    }
+  }
+  if (int_of(layout, "optimizer_instances", 1) > 1 && missing(layout, "sharding")) {
+    layout["sharding"] = "optimizer";
+    notes.push_back("a distributed optimizer is taken from its instances (layout.sharding)");
+  }
+}
+
 /// Keys of a data set's description that change neither rows nor how they are packed.
 void read_packing_keys(Json& run, Notes& notes) {
   if (!run.contains("training") || !run["training"].is_object() || !run["training"].contains("packing")) return;
@@ -206,6 +229,7 @@ std::vector<std::string> put_into_fields(Json& run) {
     follow_layout_string(layout, notes);
     read_optimizer_names(run, notes);
   }
+  if (run.contains("layout") && run.contains("training")) follow_other_fields(run, notes);
   read_packing_keys(run, notes);
   drop_images_of_text(run, notes);
   return notes;

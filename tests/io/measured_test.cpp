@@ -207,6 +207,19 @@ TEST_CASE("targets of LoRA in other words are those of the fused layers; what is
   CHECK(rows[2].invalid.find("linear_qkv") != std::string::npos);
 }
 
+TEST_CASE("what another field of a row says is taken from there") {
+  const auto rows = read(R"([
+    {"id": "a", "model": "Llama-3-8B", "hardware": "h100-hgx", "gpus": 8, "training": {"lora": {"rank": 8}}, "layout": {}},
+    {"id": "b", "model": "Llama-3-8B", "hardware": "h100-hgx", "gpus": 8, "training": {}, "layout": {"sharding": "layerwise"}},
+    {"id": "c", "source": "Megatron-LM functional test t", "model": "Qwen3-30B-A3B", "hardware": "h100-hgx", "gpus": 8,
+     "training": {}, "layout": {"tp": 2, "ep": 8, "optimizer_instances": 2}}])");
+  for (const MeasuredRun& r : rows) CHECK(r.invalid == "");
+  CHECK(rows[0].scenario.job.training.task == Task::lora);
+  CHECK(rows[1].scenario.job.training.optimizer.kind == OptimizerKind::muon);
+  CHECK(rows[2].scenario.base.sharding == Sharding::optimizer);
+  CHECK(rows[2].scenario.base.etp == 1);
+}
+
 TEST_CASE("a capacity drops tokens unless the row says that none are") {
   const auto rows = read(R"([
     {"id": "a", "model": "Qwen3-30B-A3B", "hardware": "h100-hgx", "gpus": 8, "training": {"expert_capacity_factor": 1.5}, "layout": {"ep": 8}},
