@@ -69,8 +69,9 @@ memory::GraphInputs graph_inputs(const Job& job, const block::Shapes& s, const L
                                  const memory::StageInputs& stage) {
   memory::GraphInputs in;
   in.impl = layout.cuda_graph.impl;
-  // Megatron-Bridge's recipes with full-iteration graphs set graph_capture_record_stream_reuse.
-  in.stream_reuse = job.stack.entry_point == EntryPoint::megatron_bridge;
+  // Megatron-Bridge's recipes with full-iteration graphs set graph_capture_record_stream_reuse, in the one variable that
+  // also sets expandable segments (PYTORCH_CUDA_ALLOC_CONF): a run without these has neither.
+  in.stream_reuse = job.stack.entry_point == EntryPoint::megatron_bridge && job.stack.expandable_segments;
   in.stream = stage.stream;
   const bool captures_attention =
       in.impl == CudaGraphImpl::local || layout.cuda_graph.scopes.contains(GraphScope::attn);

@@ -61,7 +61,7 @@ void follow_recipe(const std::vector<RecipeSetting>& recipes, const std::string&
   if (profile != "megatron-bridge-perf" || !run.contains("training") || !run["training"].is_object()) return;
   const RecipeUse use{text_of(run, "model"), text_of(run, "hardware"), text_of(run["training"], "precision"),
                       text_of(run, "date"), text_of(run, "source")};
-  for (std::string& note : fill_from_recipes(recipes, use, run["training"])) notes.push_back(std::move(note));
+  for (std::string& note : fill_from_recipes(recipes, use, run)) notes.push_back(std::move(note));
 }
 
 /// Expert ranks that a row leaves out and that its software or its GPUs rule.

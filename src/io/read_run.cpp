@@ -150,7 +150,7 @@ Scenario read_run(const Value& value, const RunRules& rules) {
     append(s.assumptions, recipe_hints(load_recipes(),
                                        {s.job.model.name, s.job.hardware.name, std::string(name_of(s.job.training.precision)),
                                         s.job.stack.date},
-                                       o.at("training").json()));
+                                       value.json()));
 
   const auto search = o.find("search");
   const Json no_layout = Json::object();

@@ -15,6 +15,7 @@ namespace shardfit::io {
 namespace {
 
 constexpr const char* kFolder = "recipes";
+constexpr const char* kBlocks[] = {"training", "layout", "stack"};
 
 std::vector<std::string> texts(Object& o, const char* key) {
   const auto v = o.find(key);
@@ -30,9 +31,13 @@ RecipeSetting read_setting(const Value& value, const std::string& file) {
   s.precision = name_of(o.at("precision").as_enum<Precision>());
   s.from = o.get("from", "");
   s.to = o.get("to", "");
-  const Value training = o.at("training");
-  if (!training.is_object() || training.json().empty()) training.refuse("fields of a training block");
-  s.training = training.json();
+  s.blocks = Json::object();
+  for (const char* block : kBlocks)
+    if (const auto fields = o.find(block)) {
+      if (!fields->is_object() || fields->json().empty()) fields->refuse(fmt::format("fields of a {} block", block));
+      s.blocks[block] = fields->json();
+    }
+  if (s.blocks.empty()) value.refuse("fields of a training, layout or stack block");
   s.source = o.at("source").as_text();
   s.file = file;
   o.done();
@@ -43,16 +48,29 @@ bool is_listed(const std::vector<std::string>& names, const std::string& name) {
   return names.empty() || std::find(names.begin(), names.end(), name) != names.end();
 }
 
-bool states_any(const Json& training, const Json& fields) {
-  return std::any_of(fields.items().begin(), fields.items().end(), [&](const auto& field) {
-    return training.is_object() && training.contains(field.key()) && !training[field.key()].is_null();
-  });
+/// Whether a run states any field of an entry's blocks. A run may name its stack, which states none.
+bool states_any(const Json& run, const Json& blocks) {
+  for (const auto& block : blocks.items()) {
+    if (!run.is_object() || !run.contains(block.key()) || !run[block.key()].is_object()) continue;
+    const Json& stated = run[block.key()];
+    for (const auto& field : block.value().items())
+      if (stated.contains(field.key()) && !stated[field.key()].is_null()) return true;
+  }
+  return false;
 }
 
 std::string words(const RecipeSetting& s) {
   std::string text;
-  for (const auto& field : s.training.items())
-    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", field.key(), field.value().dump());
+  for (const auto& block : s.blocks.items())
+    for (const auto& field : block.value().items())
+      text += fmt::format("{}{} {}", text.empty() ? "" : ", ", field.key(), field.value().dump());
+  return text;
+}
+
+/// "training, layout": where an entry's fields are.
+std::string places(const RecipeSetting& s) {
+  std::string text;
+  for (const auto& block : s.blocks.items()) text += (text.empty() ? "" : ", ") + block.key();
   return text;
 }
 
@@ -79,22 +97,25 @@ bool concerns(const RecipeSetting& s, const RecipeUse& run) {
   return (s.from.empty() || !is_before(run.date, s.from)) && (s.to.empty() || is_before(run.date, s.to));
 }
 
-std::vector<std::string> fill_from_recipes(const std::vector<RecipeSetting>& settings, const RecipeUse& run, Json& training) {
+std::vector<std::string> fill_from_recipes(const std::vector<RecipeSetting>& settings, const RecipeUse& use, Json& run) {
   std::vector<std::string> notes;
   for (const RecipeSetting& s : settings) {
-    if (!concerns(s, run) || states_any(training, s.training)) continue;
-    training.update(s.training);
-    notes.push_back(fmt::format("{}: as in the published recipe (training; recipes/{}.json, {})", words(s), s.file, s.source));
+    if (!concerns(s, use) || states_any(run, s.blocks)) continue;
+    for (const auto& block : s.blocks.items()) {
+      if (!run.contains(block.key())) run[block.key()] = Json::object();
+      run[block.key()].update(block.value());
+    }
+    notes.push_back(fmt::format("{}: as in the published recipe ({}; recipes/{}.json, {})", words(s), places(s), s.file, s.source));
   }
   return notes;
 }
 
-std::vector<std::string> recipe_hints(const std::vector<RecipeSetting>& settings, const RecipeUse& run, const Json& training) {
+std::vector<std::string> recipe_hints(const std::vector<RecipeSetting>& settings, const RecipeUse& use, const Json& run) {
   std::vector<std::string> notes;
   for (const RecipeSetting& s : settings)
-    if (concerns(s, run) && !states_any(training, s.training))
-      notes.push_back(fmt::format("the published recipe of {} in {} sets {}, which is not stated and not used (training; "
-                                  "recipes/{}.json)", run.model, run.precision, words(s), s.file));
+    if (concerns(s, use) && !states_any(run, s.blocks))
+      notes.push_back(fmt::format("the published recipe of {} in {} sets {}, which is not stated and not used ({}; "
+                                  "recipes/{}.json)", use.model, use.precision, words(s), places(s), s.file));
   return notes;
 }
 

@@ -10,13 +10,13 @@
 
 namespace shardfit::io {
 
-/// Fields of a training block that a published recipe sets together, and for which runs.
+/// Fields of a run's blocks that a published recipe sets together, and for which runs.
 struct RecipeSetting {
   std::vector<std::string> models, hardware;   ///< names; empty: any
   std::string runs;                            ///< word of the source of the runs that it is about; empty: any
   std::string precision;
   std::string from, to;                        ///< days (YYYY-MM-DD): from this one, before that one; empty: no limit
-  Json training;                               ///< the fields
+  Json blocks;                                 ///< the fields by block: training, layout, stack; those it sets any of
   std::string source;                          ///< commit and file
   std::string file;                            ///< of recipes/ it is from
 };
@@ -32,11 +32,11 @@ struct RecipeUse {
 /// Whether an entry is about a run.
 bool concerns(const RecipeSetting& setting, const RecipeUse& run);
 
-/// Fills the entries that are about `run` into its training block, whole or not at all: an entry of which the block states
+/// Fills the entries that are about `use` into the blocks of `run`, whole or not at all: an entry of which the run states
 /// a field is left alone. Says in words what was filled in.
-std::vector<std::string> fill_from_recipes(const std::vector<RecipeSetting>& settings, const RecipeUse& run, Json& training);
+std::vector<std::string> fill_from_recipes(const std::vector<RecipeSetting>& settings, const RecipeUse& use, Json& run);
 
-/// For a run whose training block states none of an entry's fields: what the published recipe sets and it does not.
-std::vector<std::string> recipe_hints(const std::vector<RecipeSetting>& settings, const RecipeUse& run, const Json& training);
+/// For a run that states none of an entry's fields: what the published recipe sets and it does not.
+std::vector<std::string> recipe_hints(const std::vector<RecipeSetting>& settings, const RecipeUse& use, const Json& run);
 
 }  // namespace shardfit::io

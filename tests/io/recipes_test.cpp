@@ -24,42 +24,64 @@ Scenario parse(const Json& json) { return io::parse_scenario(json.dump(), "test.
 
 }  // namespace
 
-TEST_CASE("every published setting is a training block that reads, for hardware and models that ship") {
+TEST_CASE("every published setting is of blocks that read, for hardware and models that ship") {
   const auto settings = io::load_recipes();
   REQUIRE(settings.size() >= 5);
   for (const io::RecipeSetting& s : settings) {
     CAPTURE(s.source);
     CHECK(!s.source.empty());
-    Json training = s.training;
+    Json training = s.blocks.value("training", Json::object());
     training["precision"] = s.precision;
     for (const std::string& model : s.models.empty() ? std::vector<std::string>{"Llama-3-8B"} : s.models)
       for (const std::string& hardware : s.hardware.empty() ? std::vector<std::string>{"gb200-nvl72"} : s.hardware)
-        CHECK_NOTHROW(parse(scenario(model, hardware, training)));
+      {
+        Json json = scenario(model, hardware, training);
+        for (const char* block : {"layout", "stack"})
+          if (s.blocks.contains(block)) json[block].update(s.blocks[block]);
+        if (json.contains("stack")) json["stack"]["profile"] = "megatron-bridge-perf";
+        CHECK_NOTHROW(parse(json));
+      }
   }
 }
 
 TEST_CASE("a setting is filled in whole, from its day on, and never over a stated field") {
   const auto settings = io::load_recipes();
-  Json training = {{"precision", "nvfp4"}};
-  CHECK(io::fill_from_recipes(settings, {kModel, "gb200-nvl72", "nvfp4", "2026-04-17"}, training).size() == 3);
+  Json run = {{"training", {{"precision", "nvfp4"}}}};
+  const Json& training = run["training"];
+  CHECK(io::fill_from_recipes(settings, {kModel, "gb200-nvl72", "nvfp4", "2026-04-17"}, run).size() == 3);
   CHECK(training["num_layers_at_end_in_bf16"] == 14);
   CHECK(training["quant_recipe"]["out_proj"] == "mxfp8");
 
-  Json early = {{"precision", "nvfp4"}};
-  io::fill_from_recipes(settings, {kModel, "gb200-nvl72", "nvfp4", "2026-04-06"}, early);
+  Json early_run = {{"training", {{"precision", "nvfp4"}}}};
+  const Json& early = early_run["training"];
+  io::fill_from_recipes(settings, {kModel, "gb200-nvl72", "nvfp4", "2026-04-06"}, early_run);
   CHECK(!early.contains("num_layers_at_end_in_bf16"));
   CHECK(early["fp8_param_gather"] == false);   // no recipe gathered fp4 parameters then
 
-  Json stated = {{"precision", "nvfp4"}, {"first_last_layers_bf16", false}};
-  io::fill_from_recipes(settings, {kModel, "gb200-nvl72", "nvfp4", "2026-04-17"}, stated);
+  Json stated_run = {{"training", {{"precision", "nvfp4"}, {"first_last_layers_bf16", false}}}};
+  const Json& stated = stated_run["training"];
+  io::fill_from_recipes(settings, {kModel, "gb200-nvl72", "nvfp4", "2026-04-17"}, stated_run);
   CHECK(!stated.contains("num_layers_at_end_in_bf16"));
 
-  Json other = {{"precision", "mxfp8"}};
+  Json other = {{"training", {{"precision", "mxfp8"}}}};
   CHECK(io::fill_from_recipes(settings, {kModel, "gb200-nvl72", "mxfp8", "2026-04-17"}, other).empty());
   CHECK(io::fill_from_recipes(settings, {"DeepSeek-V3", "b200-hgx", "mxfp8", "2026-07-01"}, other).empty());
   CHECK(io::fill_from_recipes(settings, {"DeepSeek-V3", "gb200-nvl72", "mxfp8", "2026-06-09"}, other).empty());
   CHECK(io::fill_from_recipes(settings, {"DeepSeek-V3", "gb200-nvl72", "mxfp8", ""}, other).empty());
   CHECK(io::fill_from_recipes(settings, {"DeepSeek-V3", "gb200-nvl72", "mxfp8", "2026-06-10"}, other).size() == 1);
+}
+
+TEST_CASE("a setting of several blocks is one: stating a field of any leaves it alone") {
+  const auto settings = io::load_recipes();
+  const RecipeUse use{"Qwen3-30B-A3B", "b300-hgx", "mxfp8", "2026-06"};
+  Json run = {{"training", {{"precision", "mxfp8"}}}, {"layout", {{"tp", 1}}}};
+  CHECK(io::fill_from_recipes(settings, use, run).size() == 1);
+  CHECK(run["layout"]["cuda_graph"]["impl"] == "full_iteration");
+  CHECK(run["layout"]["tp"] == 1);
+  CHECK(run["stack"]["paged_stash"] == true);
+  Json eager = {{"layout", {{"cuda_graph", {{"impl", "none"}}}}}};
+  CHECK(io::fill_from_recipes(settings, use, eager).empty());
+  CHECK(!eager.contains("stack"));
 }
 
 TEST_CASE("a scenario is told what the published recipe sets and it does not state") {
