@@ -70,9 +70,11 @@ Op up_op(const CompressedMqaSpec& m, const Shapes& s) {
   op.recomputed_by = rerun;
   const std::int64_t query = std::int64_t(m.num_attention_heads) * m.head_dim / s.tp;
   add_norm_weights(op, "q_norm", m.q_lora_rank, s.norm, s);
-  add_linear(op, linear(op.name, s.tokens, query, m.q_lora_rank, Split::tensor), s);
-  keep_linear_input(op, s, "q_normed", double(s.stream_tokens), double(m.q_lora_rank), rerun);
-  add_column_traffic(op, s, double(m.q_lora_rank));
+  Linear up = linear(op.name, s.tokens, query, m.q_lora_rank, Split::tensor);
+  up.adapter = LinearModule::linear_q_up_proj;
+  add_linear(op, up, s);
+  keep_linear_input(op, s, "q_normed", double(s.stream_tokens), double(m.q_lora_rank), rerun, {}, {LinearModule::linear_q_up_proj});
+  add_column_traffic(op, of_module(s, up.adapter), double(m.q_lora_rank));
   add_key_traffic(op, m.head_dim, s);
   const double elements = double(s.tokens) * double(query);
   add_memory(op.forward, op.name, kQueryBytesForward * elements);

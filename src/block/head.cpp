@@ -3,17 +3,17 @@
 //   them. Formula: norm keeps its input and output; logits live from the projection to the start of their
 //   backward: e + 4 B each (half-precision logits and one fp32 buffer that exp, softmax and gradient
 //   reuse), e + 8 with Megatron's native fused loss, e with Transformer Engine's, up to e + 12 in single torch
-//   operations. The kernel that fuses
+//   operations. Since Transformer Engine 2.18 its gradient is an fp32 tensor beside the logits, which autograd casts to their
+//   type: forward e + 4, kept 4, backward 4 + e. The kernel that fuses
 //   projection and loss never holds them whole: forward two fp32 partials a token and 3072 columns,
 //   backward [N, 3072] gradients, an fp32 input gradient, a whole weight gradient, and the projection
 //   again. Moved, B a logit at e = 2, forward and backward: 38 and 14 in Megatron's single operations, 22 and 10 with its
-//   native fused loss, 6 and 4 with Transformer Engine's, 22 and 26 with torch's own.
+//   native fused loss, 6 and 4 with Transformer Engine's (8 and 14 since 2.18), 22 and 26 with torch's own.
 // Source: Megatron-LM core/tensor_parallel/cross_entropy.py,
 //   core/fusions/{fused_cross_entropy,linear_cross_entropy}*, Transformer Engine common/triton/cross_entropy.py (moved
 //   bytes: counted, kernel by kernel); held bytes per logit fit measured peaks of dense models within 0.1 % (median).
 // Valid when: the vocabulary is padded to a multiple of tp.
-// Ignores: the mask and loss scalars, deferred weight gradient of the projection; that Transformer Engine 2.18 (July 2026)
-//   writes the gradient in fp32 beside the logits (12 B a logit more moved, 4 B held).
+// Ignores: the mask and loss scalars, deferred weight gradient of the projection.
 // Checked by: tests/block/head_test.cpp
 #include <cmath>
 
@@ -79,11 +79,13 @@ Op output_op(const LossUse& use, const Shapes& s) {
 /// Bytes a logit beside the half-precision one, and which of them an MTP depth keeps.
 double extra_bytes(const Shapes& s) {
   if (s.eager_loss) return kEagerForwardBuffers * kFp32;
-  if (s.cross_entropy == CrossEntropy::te_fused) return 0;
+  if (s.cross_entropy == CrossEntropy::te_fused) return s.te_fp32_loss_gradient ? kFp32 : 0;
   return s.cross_entropy == CrossEntropy::native_fused ? kNativeBuffers * kFp32 : kFp32;
 }
 
-double kept_softmax_bytes(const Shapes& s) { return s.cross_entropy == CrossEntropy::te_fused ? s.e : kFp32; }
+double kept_softmax_bytes(const Shapes& s) {
+  return s.cross_entropy == CrossEntropy::te_fused && !s.te_fp32_loss_gradient ? s.e : kFp32;
+}
 
 void add_whole_logits(Op& op, const LossUse& use, const Shapes& s) {
   const double kept = use.softmax_kept ? kept_softmax_bytes(s) : 0;
@@ -93,7 +95,8 @@ void add_whole_logits(Op& op, const LossUse& use, const Shapes& s) {
     op.transients.push_back({"logits", tensor_bytes(logits(s), 1, forward), Moment::forward, {}});
   // Backward starts from the softmax: its buffer becomes the gradient, cast for the projection's GEMMs.
   const double buffers = s.eager_loss ? kEagerBackwardBuffers : 1;
-  const double backward = s.cross_entropy == CrossEntropy::te_fused ? s.e : s.e + buffers * kFp32;
+  const bool in_place = s.cross_entropy == CrossEntropy::te_fused && !s.te_fp32_loss_gradient;
+  const double backward = in_place ? s.e : s.e + buffers * kFp32;
   if (runs_backward(s) && backward > kept)
     op.transients.push_back(
         {"logit_gradients", tensor_bytes(logits(s), 1, backward - kept), Moment::backward, {}});
@@ -120,8 +123,11 @@ LossBytes loss_bytes(const Shapes& s) {
   // result and writes. Source: ATen native/cuda/SoftMax.cu for rows beyond shared memory.
   if (s.eager_loss) return {cast + 3 * w + w, w + w + 3 * w + cast};
   switch (s.cross_entropy) {
-    // Two kernels read the logits; the second writes the gradient in their place, which backward scales.
-    case CrossEntropy::te_fused: return {e + e + e, e + e};
+    // Two kernels read the logits; the second writes the gradient in their place, which backward scales. One in fp32 has a
+    // place of its own, and autograd casts it to the type of the logits (pytorch/triton/cross_entropy.py of 2.18).
+    case CrossEntropy::te_fused:
+      if (s.te_fp32_loss_gradient) return {e + e + w, w + w + cast};
+      return {e + e + e, e + e};
     // Compiled: cast with the maximum; difference and exponential with the sum; quotient. Backward: scatter and product
     // write the softmax's buffer and the cast gradient.
     case CrossEntropy::native_fused: return {(cast > 0 ? cast : w) + 2 * w + 2 * w, 2 * w + e};

@@ -103,7 +103,7 @@ void add_latent(Op& op, const MlaSpec& m, const char* norm, const char* kept, st
     keep(op, s, "latent_norm_statistics", tensor_bytes(rows, 1, norm_statistics_width(s)), rerun);
   }
   keep_linear_input(op, s, kept, rows, double(rank), rerun, OffloadModule::qkv_linear, {reader});
-  add_column_traffic(op, s, double(rank));
+  add_column_traffic(op, of_module(s, reader), double(rank));
 }
 
 Op up_op(const MlaSpec& m, const Widths& w, const Shapes& s) {

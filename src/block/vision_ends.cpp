@@ -10,7 +10,8 @@
 //   counted. Lists: transformers pull request 24772 (2023: torch.tensor of 1,024,000 Python integers in 0.1125 s), openpilot
 //   pull request 23485 (2022: tolist of 20 numbers in 0.378 us).
 // Valid when: every rank of a replica has the same images.
-// Ignores: what other models' processors differ in from Qwen3-VL's; views; mRoPE on stages without the tower.
+// Ignores: what the code around other families' towers, and around published modules, differs in from this (a run of them
+//   is told so); views; mRoPE on stages without the tower.
 // Checked by: tests/block/vision_test.cpp, tests/laws/param_counts_test.cpp
 #include "block/launches.hpp"
 #include "block/vision_parts.hpp"

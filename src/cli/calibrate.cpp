@@ -62,7 +62,7 @@ std::string error_pair(const calibrate::ErrorStats& s) { return fmt::format("{:.
 TimeCoefficients fitted_coefficients(const calibrate::SharedFit& fit, const TimeCoefficients& before) {
   TimeCoefficients c = before;
   c.source = "Least squares on log(predicted/measured) of " + std::to_string(fit.after.rows) +
-             " measured step times, Cauchy loss of scale 0.12, runs of one model, system and precision weighted by count^-1/4, "
+             (fit.after.rows == 1 ? " measured step time" : " measured step times") + ", Cauchy loss of scale 0.12, runs of one model, system and precision weighted by count^-1/4, "
              "pulled to values expected from kernel measurements (src/calibrate/expectations.cpp). Re-made by `shardfit calibrate "
              "RUNS.json --where tuned --shared --save FILE`. One set for all models, layouts and releases; sustained tensor rates "
              "are in each GPU's file. low and high: smallest and largest value with one model left out, widened by the standard "
@@ -93,6 +93,8 @@ int run_calibrate(const Flags& flags, Context& context) {
   if (!flags.save.empty()) file.emplace(flags.save);
   std::vector<std::string> left_out;
   std::vector<calibrate::TimedRun> runs = calibrate::timed_runs(selected_runs(flags), left_out);
+  if (runs.empty())
+    throw InputError("", "FILE", "no run with a step time", "at least one", left_out.empty() ? "" : left_out.front());
   if (!flags.shared) {
     const std::string source = "shardfit calibrate on " + std::to_string(runs.size()) + " run" + (runs.size() == 1 ? "" : "s") +
                                " of " + flags.files.front();
@@ -100,7 +102,6 @@ int run_calibrate(const Flags& flags, Context& context) {
     output.write(site_document(fit, left_out), context);
     if (file) file->stream() << io::hardware_overlay(fit.hardware.name, fit.hardware.name, calibrate::site_figures(fit.hardware));
   } else {
-    if (runs.empty()) throw InputError("", "FILE", "no run with a step time", "at least one");
     calibrate::SharedFitOptions options{.hold_out = !flags.quick, .leave_out = !flags.quick};
     if (context.live) options.progress = [&context](const std::string& what) { context.err << "fitting " << what << '\n'; };
     const TimeCoefficients before = runs.front().job().time;

@@ -3,6 +3,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cmath>
+
 namespace shardfit::cli {
 namespace {
 
@@ -81,6 +84,44 @@ Section unseen(const calibrate::SharedFit& fit) {
 
 }  // namespace
 
+namespace {
+
+std::string percent_off(double error) { return fmt::format("{:.1f} %", 100 * std::abs(error)); }
+
+/// How far the runs are off, in words that fit their number: a median of two is one of them.
+std::string site_summary(const calibrate::SiteFit& fit) {
+  const std::vector<calibrate::SiteRun>& runs = fit.runs;
+  const auto before = [&](std::size_t i) { return percent_off(runs[i].before / runs[i].measured - 1); };
+  const auto after = [&](std::size_t i) { return percent_off(runs[i].after / runs[i].measured - 1); };
+  std::string text;
+  if (runs.size() == 1)
+    text = fmt::format("The run is {} off before, {} after", before(0), after(0));
+  else if (runs.size() == 2)
+    text = fmt::format("The two runs are {} and {} off before, {} and {} after", before(0), before(1), after(0), after(1));
+  else
+    text = fmt::format("Median error {:.1f} % before, {:.1f} % after, largest {:.1f} %", 100 * fit.before.median, 100 * fit.after.median,
+                       100 * fit.after.max);
+  return text + fmt::format("; expect layouts like {} within {:.0f} %.", runs.size() == 1 ? "it" : "these", 100 * fit.band);
+}
+
+/// Runs with equal inputs whose times no factor can explain together.
+std::vector<std::string> contradictions(const std::vector<calibrate::SiteRun>& runs) {
+  constexpr double kEqual = 1e-9;
+  constexpr double kRepeats = 1.1;   ///< twice what 90 % of published pairs with equal inputs differ by
+  std::vector<std::string> found;
+  for (std::size_t i = 0; i < runs.size(); ++i)
+    for (std::size_t j = i + 1; j < runs.size(); ++j) {
+      const calibrate::SiteRun &a = runs[i], &b = runs[j];
+      const auto [low, high] = std::minmax(a.measured, b.measured);
+      if (std::abs(a.before / b.before - 1) > kEqual || high < kRepeats * low) continue;
+      found.push_back(fmt::format("{} and {} are predicted alike and measured {:.3f} and {:.3f} s: no factor explains both", a.id, b.id,
+                                  a.measured, b.measured));
+    }
+  return found;
+}
+
+}  // namespace
+
 Document site_document(const calibrate::SiteFit& fit, const std::vector<std::string>& left_out) {
   Table factors{.columns = {{"factor", "factor"},
                             {"value", "value", ColumnKind::number, 3},
@@ -99,8 +140,8 @@ Document site_document(const calibrate::SiteFit& fit, const std::vector<std::str
   document.sections.push_back({"factors", "Factors on the figures of the hardware file", std::move(factors), {}});
   document.sections.push_back({"runs", "Step time before and after", std::move(runs), {}});
   if (!left_out.empty()) document.sections.push_back(left_out_runs(left_out));
-  document.summary = fmt::format("Median error {:.1f} % before, {:.1f} % after; expect layouts like these within {:.0f} %.",
-                                 100 * fit.before.median, 100 * fit.after.median, 100 * fit.band);
+  document.warnings = contradictions(fit.runs);
+  document.summary = site_summary(fit);
   return document;
 }
 

@@ -62,6 +62,19 @@ Layout changed_by(const LayoutChoice& choice, const Scenario& scenario, Layout l
   return layout;
 }
 
+/// Sequence parallelism that was asked for beside tp 1, in words: no layout there has it.
+std::string asked_without_tp(const LayoutChoice& choice, int tp) {
+  if (tp > 1) return "";
+  for (std::size_t i = 0; i < choice.words.size(); ++i) {
+    const LayoutFlag& flag = layout_flags()[i];
+    if (choice.words[i].empty() || long_name(flag) != "--sequence-parallel") continue;
+    Layout asked;
+    flag.set(asked, choice.words[i].front());
+    if (asked.sequence_parallel) return "--sequence-parallel true does nothing at tp 1, where Megatron turns it off";
+  }
+  return "";
+}
+
 }  // namespace
 
 std::string field_name(const LayoutFlag& flag) { return long_name(flag).substr(2); }
@@ -85,6 +98,9 @@ void add_layout_flags(CLI::App& command, LayoutChoice& choice, bool with_id) {
 Scenario narrowed(Scenario scenario, const LayoutChoice& choice) {
   for (std::size_t i = 0; i < choice.words.size(); ++i)
     if (!choice.words[i].empty()) apply(layout_flags()[i], choice.words[i], scenario);
+  const std::vector<int>& tp = scenario.space.tp;
+  const int largest = tp.empty() ? scenario.base.tp : *std::max_element(tp.begin(), tp.end());
+  if (std::string dropped = asked_without_tp(choice, largest); !dropped.empty()) scenario.assumptions.push_back(std::move(dropped));
   return scenario;
 }
 
@@ -94,7 +110,7 @@ ChosenLayout choose_layout(const Scenario& scenario, const LayoutChoice& choice,
     if (choice.words[i].size() > 1)
       throw InputError("", long_name(layout_flags()[i]), std::to_string(choice.words[i].size()) + " values",
                        "one value for `" + command + "`", "`sweep` takes lists");
-  if (!choice.id.empty()) return {changed_by(choice, scenario, parse_layout_id(choice.id)), {}};
+  if (!choice.id.empty()) return {changed_by(choice, scenario, parse_layout_id(choice.id)), {}, {}};
   Scenario fixed = narrowed(scenario, choice);
   if (space_size(fixed.space) != 1 && !choice.any()) nothing_chosen(scenario, command, file);
   ChosenLayout chosen;
@@ -105,6 +121,7 @@ ChosenLayout choose_layout(const Scenario& scenario, const LayoutChoice& choice,
     apply(flag, {first}, fixed);
   }
   chosen.layout = layout_at(fixed, 0);
+  chosen.dropped = asked_without_tp(choice, chosen.layout.tp);
   return chosen;
 }
 

@@ -60,6 +60,7 @@ Layout with_field(const LayoutFlag& flag, const std::string& word, const Scenari
 struct ChosenLayout {
   Layout layout;
   std::string assumed;            ///< a warning; empty: nothing was assumed
+  std::string dropped;            ///< a warning: a flag that the layout cannot have; empty: none
 };
 ChosenLayout choose_layout(const Scenario& scenario, const LayoutChoice& choice, const std::string& command,
                            const std::string& file);

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <fmt/ranges.h>
+
 #include <CLI/CLI.hpp>
 #include <memory>
 
@@ -6,6 +8,7 @@
 #include "cli/output.hpp"
 #include "cli/words.hpp"
 #include "io/load.hpp"
+#include "io/recipes.hpp"
 #include "report/coefficients_view.hpp"
 #include "report/list_view.hpp"
 #include "shardfit/layout/rules.hpp"
@@ -36,17 +39,27 @@ std::vector<WorkloadListing> workloads() {
   return all;
 }
 
+std::vector<RecipeListing> recipe_settings() {
+  std::vector<RecipeListing> all;
+  for (const io::RecipeSetting& s : io::load_recipes())
+    all.push_back({s.file, fmt::format("{}", fmt::join(s.models, ", ")), fmt::format("{}", fmt::join(s.hardware, ", ")), s.precision,
+                   fmt::format("{}", fmt::join(s.gpus, ", ")), io::where_text(s), s.from, s.to, io::settings_text(s), s.source});
+  return all;
+}
+
 Document listing(const std::string& what) {
   if (what == "models") return models_document(loaded(io::list_models(), io::load_model));
   if (what == "hardware") return hardware_document(loaded(io::list_hardware(), io::load_hardware));
   if (what == "stacks") return stacks_document(loaded(io::list_stacks(), io::load_stack));
   if (what == "workloads") return workloads_document(workloads());
+  if (what == "recipes") return recipes_document(recipe_settings());
   if (what == "scenarios") return scenarios_document(io::list_scenarios());
   if (what == "rules") return rules_document();
   if (what == "terms") return terms_document();
   if (what == "coefficients")
     return coefficients_document(io::load_coefficients(), loaded(io::list_hardware(), io::load_hardware));
-  unknown_word("list", what, {"models", "hardware", "stacks", "workloads", "scenarios", "rules", "terms", "coefficients"});
+  unknown_word("list", what, {"models", "hardware", "stacks", "workloads", "recipes", "scenarios", "rules", "terms",
+                              "coefficients"});
 }
 
 int run_list(const Flags& flags, Context& context) {
@@ -65,13 +78,14 @@ int run_list(const Flags& flags, Context& context) {
 
 void add_list(CLI::App& app, Action& action) {
   auto flags = std::make_shared<Flags>();
-  CLI::App* command = app.add_subcommand("list", "What ships: models, hardware, stacks, workloads, scenarios, rules, terms, coefficients");
+  CLI::App* command = app.add_subcommand("list", "What ships: models, hardware, stacks, workloads, recipes, scenarios, rules, terms, coefficients");
   command->footer(examples(
       "shardfit list models\n"
       "shardfit list rules --format csv\n"
       "shardfit list terms\n"
       "shardfit list coefficients --section shared"));
-  command->add_option("what", flags->what, "models, hardware, stacks, workloads, scenarios, rules, terms or coefficients")->required()->type_name("WHAT");
+  command->add_option("what", flags->what, "models, hardware, stacks, workloads, recipes, scenarios, rules, terms or coefficients")
+      ->required()->type_name("WHAT");
   add_output_flags(*command, flags->output, {kMarkdown});
   command->callback([flags, &action] { action = [flags](Context& context) { return run_list(*flags, context); }; });
 }

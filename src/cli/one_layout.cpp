@@ -24,6 +24,7 @@ OneLayout load_one_layout(const OneLayoutFlags& flags, const std::string& comman
   one.scenario = io::first_job(io::load_study(flags.scenario, flags.job));
   ChosenLayout chosen = choose_layout(one.scenario, flags.choice, command, flags.scenario);
   one.layout = std::move(chosen.layout);
+  if (!chosen.dropped.empty()) one.scenario.assumptions.push_back(std::move(chosen.dropped));
   if (!chosen.assumed.empty()) one.scenario.assumptions.push_back(std::move(chosen.assumed));
   return one;
 }

@@ -14,7 +14,8 @@ void add_output_flags(CLI::App& command, OutputFlags& flags, std::vector<std::st
   std::string names = "table|csv|json";
   for (const std::string& name : extra_formats) names += "|" + name;
   flags.extra = std::move(extra_formats);
-  command.add_option("--format", flags.format, "How to write the result (default: table, or by the ending of -o)")
+  command.add_option("--format", flags.format, "How to write the result (default: table, or by the ending of -o). Keys of csv and json end in "
+                                          "their unit; of those without one, numbers are counts or fractions (0.43 is 43 %)")
       ->type_name(names);
   command.add_option("-o,--output", flags.file, "Write to FILE instead of stdout (-: stdout)")
       ->type_name("FILE")->check(some_text());

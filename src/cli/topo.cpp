@@ -10,6 +10,7 @@
 #include "cli/one_layout.hpp"
 #include "cli/words.hpp"
 #include "io/load.hpp"
+#include "io/read_run.hpp"
 #include "report/topo_view.hpp"
 #include "shardfit/base/names.hpp"
 #include "shardfit/spec/model_dims.hpp"
@@ -134,7 +135,7 @@ void add_topo(CLI::App& app, Action& action) {
       ->required()
       ->type_name("SCENARIO|HARDWARE");
   command->add_option("--gpus", flags->gpus, "GPUs (default: the scenario's, or one NVLink domain)")
-      ->check(CLI::Range(1, 1 << 20))
+      ->check(CLI::Range(1, io::kMostGpus))
       ->type_name("N");
   command->add_option("--per-domain", flags->per_domain, "GPUs used of each NVLink domain (64 of 72)")
       ->check(CLI::PositiveNumber)->type_name("N");

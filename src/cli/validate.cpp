@@ -63,6 +63,13 @@ int finish(const std::vector<std::string>& broken, Context& context) {
   return broken.empty() ? kDone : kDoesNotFit;
 }
 
+/// CSV is the rows; of other sections those that are named.
+Document csv_document(Document rows, Document sections, const std::vector<std::string>& named) {
+  if (named.empty()) return rows;
+  for (Section& section : rows.sections) sections.sections.push_back(std::move(section));
+  return sections;
+}
+
 int run_points(const Flags& flags, Context& context) {
   if (!flags.files.empty() || !flags.where.empty() || !flags.effects.empty() || !flags.facts.empty())
     throw InputError("", "--points", "runs, --where, --facts or --effects beside it", "tables of points alone",
@@ -72,7 +79,7 @@ int run_points(const Flags& flags, Context& context) {
   validation::PointScores scores;
   for (const std::string& file : flags.points) score_points(io::load_points(file), with, scores);
   if (flags.output.format == "markdown") output.write_text(points_markdown(scores), context);
-  else if (format_of(flags.output) == Format::csv) output.write(points_rows_document(scores), context);
+  else if (format_of(flags.output) == Format::csv) output.write(csv_document(points_rows_document(scores), points_document(scores), flags.output.sections), context);
   else output.write(points_document(scores), context);
   return finish(broken_limits(flags, scores), context);
 }
@@ -104,7 +111,7 @@ int run_validate(const Flags& flags, Context& context) {
   const std::vector<std::string> broken = broken_limits(flags, result.summary);
   if (flags.output.format == "markdown") output.write_text(validation_markdown(result), context);
   else if (format_of(flags.output) == Format::json) output.write_text(validation_json(result), context);
-  else if (format_of(flags.output) == Format::csv) output.write(validation_rows_document(result), context);
+  else if (format_of(flags.output) == Format::csv) output.write(csv_document(validation_rows_document(result), validation_document(result), flags.output.sections), context);
   else output.write(validation_document(result), context);
   return finish(broken, context);
 }

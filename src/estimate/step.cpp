@@ -72,8 +72,8 @@ compute::OptimizerLoad optimizer_load(const Problem& problem, Evaluation& e, con
   load.shard_elements = dense / dense_shards + expert / expert_shards;
   load.gradient_elements = grads_sharded ? load.shard_elements : dense + expert;
   // Linear layers of the run's own precision; a weight in bf16 with copies beside it counts by these (2 B an element).
-  const double copied_dense = double(p.linear_trainable_dense) + double(p.copy_bytes) / 2;
-  const double copied_expert = double(p.linear_trainable_expert);
+  const double copied_dense = double(p.linear_trainable_dense) + double(p.copy_bytes - p.copy_bytes_expert) / 2;
+  const double copied_expert = double(p.linear_trainable_expert) + double(p.copy_bytes_expert) / 2;
   const bool shards_copies = layout.sharding == Sharding::full;
   load.parameter_elements = shards_copies ? copied_dense / dense_shards + copied_expert / expert_shards : copied_dense + copied_expert;
   load.offload_fraction = layout.offload.optimizer_fraction;

@@ -60,7 +60,7 @@ void follow_recipe(const std::vector<RecipeSetting>& recipes, const std::string&
                    std::vector<std::string>& notes) {
   if (profile != "megatron-bridge-perf" || !run.contains("training") || !run["training"].is_object()) return;
   const RecipeUse use{text_of(run, "model"), text_of(run, "hardware"), text_of(run["training"], "precision"),
-                      text_of(run, "date"), text_of(run, "source")};
+                      text_of(run, "date"), int_of(run, "gpus", 0), run, text_of(run, "source")};
   for (std::string& note : fill_from_recipes(recipes, use, run)) notes.push_back(std::move(note));
 }
 

@@ -53,6 +53,19 @@ constexpr const char* kFusedSinksSince = "2025-10-07";
 /// distributed one (its 0044db1f20); before, whole tensors were dealt out.
 constexpr const char* kLayerwiseLayoutSince = "2026-05-21";
 
+/// Containers have Transformer Engine 2.18, whose fused loss makes an fp32 gradient, since this release; that of 26.06 is 2.16.
+/// A run that names no release is taken as in the earlier one. Kind: read (Megatron-Bridge docs/releases/software-versions.md,
+/// model_verification_cards/deepseek-v4-flash) but for the last.
+constexpr const char* kFp32LossGradientRelease = "26.08";
+
+/// Of a run of the head of the sources, a recipe without a container, the pin is that of the profile.
+bool has_fp32_loss_gradient(const StackProfile& stack, const Json& row) {
+  const Json stated = row.value("stack", Json::object());
+  const std::string release = text_of(row, "release");
+  if (release == "HEAD" || (stated.is_object() && stated.contains("te_fp32_loss_gradient"))) return stack.te_fp32_loss_gradient;
+  return stack.te_fp32_loss_gradient && release >= kFp32LossGradientRelease;
+}
+
 bool has_sinks(const ModelSpec& model) {
   return std::any_of(model.text.mixers.begin(), model.text.mixers.end(), [](const MixerSpec& m) {
     const auto* gqa = std::get_if<GqaSpec>(&m.kind);
@@ -118,6 +131,7 @@ std::string profile_of(const Json& run, const std::set<std::string>& benchmark_g
 }
 
 StackProfile dated(StackProfile stack, const Json& row, const ModelSpec& model) {
+  stack.te_fp32_loss_gradient = has_fp32_loss_gradient(stack, row);
   constexpr std::size_t kDayLength = 10, kMonthLength = 7;  // YYYY-MM-DD, YYYY-MM; rougher dates say too little
   const std::string date = text_of(row, "date");
   if (date.size() < kMonthLength) return stack;

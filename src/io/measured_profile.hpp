@@ -24,7 +24,7 @@ std::set<std::string> benchmark_groups(const Json& rows);
 /// would differ. Verification cards and functional runs keep their own.
 std::string profile_of(const Json& run, const std::set<std::string>& benchmark_groups);
 
-/// The profile as it was on the day of a row (its `date`, where that is at least a month).
+/// The profile as it was in the container (`release`) and on the day of a row (its `date`, where that is at least a month).
 StackProfile dated(StackProfile stack, const Json& row, const ModelSpec& model);
 
 /// Whether words of a software name a tool that trains with torch's own sharding (FSDP, FSDP2, DDP) or DeepSpeed's.

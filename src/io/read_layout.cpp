@@ -157,6 +157,8 @@ Assumed<Layout> read_layout(const Value& value, Object* assumed, const LayoutCon
   l.micro_batch_size = o.get("micro_batch_size", 1, 1, 1 << 20);
   const bool tp_may_exceed_1 = l.tp > 1 || searched("tp");
   l.sequence_parallel = o.get("sequence_parallel", default_sequence_parallel(c)) && tp_may_exceed_1;
+  if (!tp_may_exceed_1 && o.get("sequence_parallel", false))
+    notes.push_back("sequence_parallel true does nothing at tp 1, where Megatron turns it off (layout.sequence_parallel)");
   if (!o.find("sequence_parallel") && tp_may_exceed_1)
     notes.push_back(fmt::format("sequence parallelism is taken as {} (layout.sequence_parallel)",
                                 l.sequence_parallel ? "on" : "off"));

@@ -66,6 +66,21 @@ void append(std::vector<std::string>& to, const std::vector<std::string>& from) 
   to.insert(to.end(), from.begin(), from.end());
 }
 
+/// What is taken of a tower without having been read in its source.
+void note_towers(Scenario& s) {
+  if (!runs_vision(s.job.model, s.job.training)) return;
+  const bool bridge = s.job.stack.entry_point == EntryPoint::megatron_bridge;
+  const TowerFamily family = tower_family(s.job.model);
+  if (bridge && family.family.empty())
+    s.assumptions.push_back(fmt::format(
+        "how Megatron-Bridge builds the tower of family \"{}\" is not known: taken as the published module, whole on every "
+        "tensor-parallel rank and never recomputed (model.family)", s.job.model.family));
+  if (!bridge || !family.megatron_layers)
+    s.assumptions.push_back(fmt::format(
+        "the host's launches and reads for each picture and row are those of Megatron-Bridge's Qwen3-VL; the code around the "
+        "tower of family \"{}\" here was not counted (model.vision)", s.job.model.family));
+}
+
 /// What follows from training, stack and layout together, where the file leaves it out; each with its words.
 void fill_in_jointly(Scenario& s, const std::optional<Value>& stack_value, Missing missing) {
   if (fsdp_drops_fusion(s.job.stack, s.base, stack_value)) {
@@ -87,12 +102,7 @@ void fill_in_jointly(Scenario& s, const std::optional<Value>& stack_value, Missi
         "(training.optimizer.precision_aware)");
   }
 
-  if (runs_vision(s.job.model, s.job.training) && s.job.stack.entry_point == EntryPoint::megatron_bridge &&
-      tower_family(s.job.model).family.empty())
-    s.assumptions.push_back(fmt::format(
-        "how Megatron-Bridge builds the tower of family \"{}\" is not known: taken as the published module, whole on every "
-        "tensor-parallel rank and never recomputed (model.family)", s.job.model.family));
-
+  note_towers(s);
   if (s.job.training.global_batch_size == 0) {
     s.job.training.global_batch_size = assumed_batch(s.base, s.job.gpus);
     s.assumptions.push_back(
@@ -149,7 +159,7 @@ Scenario read_run(const Value& value, const RunRules& rules) {
   if (rules.missing == Missing::refuse && s.job.stack.entry_point == EntryPoint::megatron_bridge)
     append(s.assumptions, recipe_hints(load_recipes(),
                                        {s.job.model.name, s.job.hardware.name, std::string(name_of(s.job.training.precision)),
-                                        s.job.stack.date},
+                                        s.job.stack.date, s.job.gpus, value.json()},
                                        value.json()));
 
   const auto search = o.find("search");

@@ -77,6 +77,7 @@ StackProfile read_switches(Object& o, StackProfile p) {
   if (const auto v = o.find("deepep_version")) p.deepep_version = v->as_int(1, 2);
   p.eager_elementwise = o.get("eager_elementwise", p.eager_elementwise);
   p.layerwise_whole_tensors = o.get("layerwise_whole_tensors", p.layerwise_whole_tensors);
+  p.te_fp32_loss_gradient = o.get("te_fp32_loss_gradient", p.te_fp32_loss_gradient);
   p.eager_loss = o.get("eager_loss", p.eager_loss);
   p.parameter_transpose_cache = o.get("parameter_transpose_cache", p.parameter_transpose_cache);
   return p;

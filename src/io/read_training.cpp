@@ -7,6 +7,7 @@
 #include "io/read_lora.hpp"
 #include "io/read_precision.hpp"
 #include "io/read_workload.hpp"
+#include "shardfit/spec/model_dims.hpp"
 #include "shardfit/spec/tower.hpp"
 
 namespace shardfit::io {
@@ -137,6 +138,9 @@ Assumed<TrainingSpec> read_training(const Value& value, Object* assumed, const M
   t.vocab_padding_multiple =
       o.get("vocab_padding_multiple", stack.defaults.vocab_padding_multiple, 1, 1 << 20);
   t.mtp_layers = o.find_int("mtp_layers", 0, 1000);
+  if (t.quant_recipe.mtp && mtp_depth(model.text, t) == 0)
+    notes.push_back(fmt::format("precision {} of MTP does nothing: the model has no MTP layers (training.quant_recipe.mtp)",
+                                name_of(*t.quant_recipe.mtp)));
   t.text_only = o.get("text_only", false);
   const bool any_moe = [&] {
     for (const MlpSpec& m : model.text.mlps)

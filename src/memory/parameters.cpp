@@ -45,7 +45,9 @@ void count_weight(const block::Op& op, const block::Weight& w, ParamCounts& c) {
     c.buffers += n;
     return;
   }
-  c.copy_bytes += std::llround(double(n) * w.copy_width);
+  const std::int64_t copies = std::llround(double(n) * w.copy_width);
+  c.copy_bytes += copies;
+  if (w.expert) c.copy_bytes_expert += copies;
   if (w.linear) (w.expert ? c.linear_expert : c.linear_dense) += n;
   if (w.linear && w.trainable) (w.expert ? c.linear_trainable_expert : c.linear_trainable_dense) += n;
   if (w.trainable)
@@ -79,6 +81,7 @@ ParamCounts& ParamCounts::operator+=(const ParamCounts& o) {
   gaps_expert += o.gaps_expert;
   buffers += o.buffers;
   copy_bytes += o.copy_bytes;
+  copy_bytes_expert += o.copy_bytes_expert;
   replicated += o.replicated;
   return *this;
 }
@@ -88,7 +91,8 @@ ParamCounts operator*(ParamCounts p, std::int64_t n) {
   for (std::int64_t* field :
        {&p.dense, &p.expert, &p.dense_fp32, &p.expert_fp32, &p.frozen_dense, &p.frozen_expert,
         &p.linear_dense, &p.linear_expert, &p.linear_trainable_dense, &p.linear_trainable_expert, &p.matrices,
-        &p.matrices_expert, &p.gaps_dense, &p.gaps_expert, &p.buffers, &p.copy_bytes, &p.replicated})
+        &p.matrices_expert, &p.gaps_dense, &p.gaps_expert, &p.buffers, &p.copy_bytes, &p.copy_bytes_expert,
+        &p.replicated})
     *field *= n;
   return p;
 }

@@ -27,6 +27,7 @@ struct ParamCounts {
   std::int64_t gaps_dense = 0,
                gaps_expert = 0;  ///< elements lost where each trainable parameter starts at a multiple of 64
   std::int64_t buffers = 0;      ///< fp32, no gradient
+  std::int64_t copy_bytes_expert = 0;   ///< those of experts among copy_bytes
   std::int64_t copy_bytes = 0;   ///< of quantised copies of weights that are stored in bf16 whatever the run's parameters are
   std::int64_t replicated = 0;   ///< of the trainable dense ones of the language model, those that tp does not split
 

@@ -118,6 +118,19 @@ Document workloads_document(const std::vector<WorkloadListing>& workloads) {
   return listing("workloads", "Workloads", std::move(table), "`training.vision` of a scenario names one; its keys may be overridden");
 }
 
+Document recipes_document(const std::vector<RecipeListing>& settings) {
+  Table table;
+  table.cards = true;
+  table.columns = {{"settings", "sets"}, {"models", "models"}, {"precision", "precision"}, {"hardware", "hardware"}, {"gpus", "GPUs"},
+                   {"where", "unless stated otherwise"}, {"from", "from"}, {"to", "before"}, {"source", "source"}, {"recipe", "recipes"}};
+  const auto cell = [](const std::string& text) { return text.empty() ? Cell() : text_cell(text); };
+  for (const RecipeListing& s : settings)
+    table.rows.push_back({{text_cell(s.settings), cell(s.models), cell(s.precision), cell(s.hardware), cell(s.gpus), cell(s.where),
+                           cell(s.from), cell(s.to), cell(s.source), cell(s.recipe)}, RowKind::data, 0});
+  return listing("recipes", "What published recipes set", std::move(table),
+                 "measured runs of benchmark recipes are read with these; a scenario is told of those it does not state");
+}
+
 Document rules_document() {
   Table table;
   table.columns = {{"rule", "rule"}, {"section", "section"}, {"condition", "must hold"}, {"got", "got", ColumnKind::text, 0, Shown::data_only},

@@ -22,6 +22,11 @@ struct WorkloadListing {
   std::string description, source;
 };
 Document workloads_document(const std::vector<WorkloadListing>& workloads);
+/// What a published recipe sets, and for which runs, in words; empty fields: any run.
+struct RecipeListing {
+  std::string recipe, models, hardware, precision, gpus, where, from, to, settings, source;
+};
+Document recipes_document(const std::vector<RecipeListing>& settings);
 /// Names of scenario files.
 Document scenarios_document(const std::vector<std::string>& names);
 /// Validity rules with who asserts them.

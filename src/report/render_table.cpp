@@ -127,12 +127,25 @@ struct BodyPrinter {
     }
   }
   void operator()(const Table& table) const {
+    if (table.most_printed > 0 && table.rows.size() > table.most_printed) return print_first(table);
     if (table.rows.empty()) out << std::string(kGap, ' ') << "none\n";
     else if (table.cards) print_cards(table, out, colour);
     else print_rows(table, out, colour);
   }
+  void print_first(Table table) const {
+    const std::size_t more = table.rows.size() - table.most_printed;
+    table.rows.resize(table.most_printed);
+    (*this)(table);
+    out << std::string(kGap, ' ') << "and " << report::grouped(std::int64_t(more)) << " more: " << table.rest << '\n';
+  }
   void operator()(const Verbatim& verbatim) const { out << verbatim.text; }
 };
+
+/// A table without rows says nothing but its notes.
+bool says_nothing(const Section& section) {
+  const Table* table = std::get_if<Table>(&section.body);
+  return table && table->rows.empty() && section.notes.empty();
+}
 
 }  // namespace
 
@@ -141,7 +154,9 @@ void render_table(const Document& document, std::ostream& out, bool colour) {
     paint(out, document.title, kBold, colour);
     out << '\n';
   }
+  const bool alone = document.sections.size() == 1;   // asked for by name, it may say that there is nothing
   for (const Section& section : document.sections) {
+    if (!alone && says_nothing(section)) continue;
     if (&section != &document.sections.front() || !document.title.empty()) out << '\n';
     if (!section.title.empty()) {
       paint(out, section.title, kBold, colour);

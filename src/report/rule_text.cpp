@@ -26,9 +26,13 @@ std::string violation_text(const Violation& violation) {
 
 std::string cure_text(const Cure& cure) {
   if (cure.values.empty()) return "";
-  std::string text = fmt::format("try {} = {}", cure.axis, cure.values.front());
+  // Written as a file or a flag takes it.
+  const auto word = [&](int value) {
+    return cure.axis == "sequence_parallel" ? std::string(value ? "true" : "false") : fmt::format("{}", value);
+  };
+  std::string text = fmt::format("try {} = {}", cure.axis, word(cure.values.front()));
   for (std::size_t i = 1; i < cure.values.size(); ++i)
-    text += fmt::format("{}{}", i + 1 == cure.values.size() ? " or " : ", ", cure.values[i]);
+    text += (i + 1 == cure.values.size() ? " or " : ", ") + word(cure.values[i]);
   return text;
 }
 

@@ -63,11 +63,12 @@ Section near_ties_section(const NearTies& ties) {
     table.rows.push_back(std::move(row));
   }
   const std::string title =
-      ties.count == 0   ? "Near-ties: the objective has no error band"
+      ties.count == 0   ? "Near-ties"
       : ties.count == 1 ? fmt::format("Near-ties: no other layout within {} of the best", percent(ties.band, 0))
                         : fmt::format("Near-ties: {}{} layouts within {} of the best", ties.at_least ? "at least " : "",
                                       grouped(std::int64_t(ties.count)), percent(ties.band, 0));
   Section section{"near_ties", title, std::move(table), {}};
+  if (ties.count == 0) section.notes.push_back("the objective has no error band, or nothing fits");
   if (ties.count > 0) {
     section.notes.push_back(ties_note(ties));
     section.notes.push_back(fmt::format("{}: one sigma of the step time, {}", percent(ties.band, 0), ties.reason));

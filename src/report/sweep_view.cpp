@@ -174,6 +174,14 @@ std::string front_title(const SweepResult& result) {
   return "Pareto front: " + text;
 }
 
+/// A front is printed as far as the ranking is, but not less than a screen's part.
+void keep_short(Section& front, std::size_t ranked) {
+  constexpr std::size_t kLeast = 10;
+  Table& table = std::get<Table>(front.body);
+  table.most_printed = std::max(kLeast, ranked);
+  table.rest = "--pareto-csv FILE has them all";
+}
+
 std::vector<std::string> warnings_of(const Study& study) {
   std::vector<std::string> all;
   for (const StudyJob& job : study.jobs())
@@ -196,8 +204,9 @@ Document sweep_document(const Study& study, const SweepResult& result) {
   document.sections.push_back(space_section(study, result));
   document.sections.push_back(rejected_section(study, result));
   document.sections.push_back(report::candidate_section("pareto", front_title(result), study, result.pareto));
-  document.sections.push_back(report::near_ties_section(result.ties));
-  if (result.top.empty()) document.sections.back().title = "Near-ties: nothing fits";
+  keep_short(document.sections.back(), result.top.size());
+  if (!result.top.empty()) document.sections.push_back(report::near_ties_section(result.ties));
+  else document.sections.push_back({"near_ties", "Near-ties", Table{}, {}});
   document.sections.push_back(report::sensitivity_section(study, result));
   document.sections.push_back(report::more_memory_section(study, result));
   document.sections.push_back(report::candidate_section(

@@ -5,6 +5,8 @@
 #include <cmath>
 #include <map>
 
+#include "shardfit/estimate/estimator.hpp"
+
 namespace shardfit::validation {
 namespace {
 
@@ -30,7 +32,10 @@ VerdictSummary summarize_verdicts(const std::vector<Row>& rows) {
 }
 
 /// Predicted and measured time per token of a row that has a step time or a throughput.
-struct TimePerToken { double measured, predicted; };
+struct TimePerToken {
+  double measured, predicted;
+  const Scenario* of = nullptr;
+};
 std::optional<TimePerToken> time_per_token(const MeasuredRun& run, const Row& row) {
   const double tokens = double(run.scenario.job.training.global_batch_size) * run.scenario.job.training.sequence_length;
   for (const Score& s : row.scores) {
@@ -52,11 +57,18 @@ Groups comparable_rows(const std::vector<MeasuredRun>& runs, const std::vector<R
     if (auto t = time_per_token(runs[i], rows[i])) {
       t->measured *= job.gpus;   // per GPU, so that runs on other numbers of GPUs compare
       t->predicted *= job.gpus;
+      t->of = &runs[i].scenario;
       groups[job.model.name + "/" + job.hardware.name + "/" + std::string(name_of(job.training.precision)) + "/" +
              std::to_string(job.training.sequence_length)].push_back(*t);
     }
   }
   return groups;
+}
+
+/// One layout of one job in two releases of its software: not two layouts to be put in order.
+bool same_layout(const Scenario& a, const Scenario& b) {
+  return a.job.gpus == b.job.gpus && a.job.training.global_batch_size == b.job.training.global_batch_size &&
+         layout_id(a.base) == layout_id(b.base);
 }
 
 OrderSummary summarize_order(const Groups& groups) {
@@ -66,6 +78,7 @@ OrderSummary summarize_order(const Groups& groups) {
       for (std::size_t b = a + 1; b < group.size(); ++b) {
         const double measured = group[a].measured / group[b].measured;
         if (std::abs(std::log(measured)) < std::log1p(kClearDifference)) continue;
+        if (same_layout(*group[a].of, *group[b].of)) continue;
         ++s.pairs;
         s.right += (measured > 1) == (group[a].predicted > group[b].predicted);
       }

@@ -81,6 +81,22 @@ TEST_CASE("bytes that a loss moves for a logit, forward and backward, by hand") 
   CHECK(moved(wide, false) == 8);
 }
 
+TEST_CASE("since Transformer Engine 2.18 the fused loss keeps an fp32 gradient, not the logits, and casts it in backward") {
+  Shapes s = shapes(CrossEntropy::te_fused);
+  s.te_fp32_loss_gradient = true;
+  const OpList ops = head(TextSpec{}, s, true);
+  const std::int64_t logits = 4096 * kVocab;
+  CHECK(loss_bytes(ops, Moment::forward) == 6 * logits);
+  CHECK(loss_bytes(ops, Moment::backward) == 6 * logits);
+  double forward = 0, backward = 0;
+  for (const Kernel& k : ops.back().forward.kernels) forward += k.bytes;
+  for (const Kernel& k : ops.back().backward.kernels) backward += k.bytes;
+  CHECK(forward == 8.0 * double(logits));    // logits read twice, fp32 gradient written
+  CHECK(backward == 14.0 * double(logits));  // scaled in place, cast
+  s.cross_entropy = CrossEntropy::native_fused;   // not its kernel
+  CHECK(loss_bytes(head(TextSpec{}, s, true), Moment::forward) == 10 * logits);
+}
+
 TEST_CASE("a chunked loss never holds the logits") {
   Shapes s = shapes(CrossEntropy::native_fused);
   s.chunked_cross_entropy = true;

@@ -112,6 +112,43 @@ TEST_CASE("a column and a row linear under sequence parallelism") {
   CHECK(traffic_bytes({quantised}, Group::tp, CollectiveKind::reduce_scatter, true) == whole);
 }
 
+TEST_CASE("gathers go by the precision of the module that reads or writes them") {
+  const auto gathered = [](MixerKind kind, std::optional<LinearModule> in_bf16, bool backward) {
+    Shapes s = shapes_of(4096, 1024, 2);
+    s.precision = s.run_precision = Precision::fp8_tensorwise;
+    if (in_bf16) s.module_precision[*in_bf16] = Precision::bf16;
+    return traffic_bytes(mixer_block(kind, s), Group::tp, CollectiveKind::all_gather, backward);
+  };
+  GqaSpec gqa;
+  gqa.num_attention_heads = gqa.num_key_value_heads = 32;
+  gqa.head_dim = 128;
+  MlaSpec mla;
+  mla.num_attention_heads = 32;
+  mla.q_lora_rank = 1536;
+  mla.kv_lora_rank = 512;
+  mla.qk_nope_head_dim = mla.v_head_dim = 128;
+  mla.qk_rope_head_dim = 64;
+  CompressedMqaSpec mqa;
+  mqa.num_attention_heads = 32;
+  mqa.head_dim = 128;
+  mqa.qk_rope_head_dim = 64;
+  mqa.q_lora_rank = 1024;
+  mqa.o_groups = 8;
+  mqa.o_lora_rank = 512;
+  struct { MixerKind kind; LinearModule module; double width; bool column; } const cases[] = {
+      {gqa, LinearModule::linear_qkv, 4096, true},          {gqa, LinearModule::linear_proj, 4096, false},
+      {mla, LinearModule::linear_q_up_proj, 1536, true},    {mla, LinearModule::linear_kv_up_proj, 512, true},
+      {mla, LinearModule::linear_proj, 4096, false},        {mqa, LinearModule::linear_q_up_proj, 1024, true},
+      {mqa, LinearModule::linear_proj, 4096, false}};
+  for (const auto& c : cases) {
+    CAPTURE(name_of(c.module));
+    // From one byte an element to two: the input before both passes of a column linear, the gradient after a row linear.
+    const double more = 1024 * c.width;
+    CHECK(gathered(c.kind, c.module, false) - gathered(c.kind, std::nullopt, false) == (c.column ? more : 0));
+    CHECK(gathered(c.kind, c.module, true) - gathered(c.kind, std::nullopt, true) == more);
+  }
+}
+
 TEST_CASE("without sequence parallelism: one all-reduce each way, and none on one rank") {
   Shapes s = shapes_of(256, 1000, 2);
   s.sequence_parallel = false;

@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 #include <fstream>
+#include <nlohmann/json.hpp>
 #include <sstream>
 #include <streambuf>
 
@@ -133,4 +134,74 @@ TEST_CASE("the fullest stage is named with its ranks, in either order of ranks")
   CHECK(says(verdict({"--gpus", "64"}), "stage 0, ranks 0-31, "));
   CHECK(says(verdict({"--gpus", "64", "--tp-pp-dp-mapping", "true", "--ep", "2"}), "stage 0, ranks 0-1 of every 4, "));
   CHECK_FALSE(says(verdict({"--gpus", "64", "--pp", "1"}), "ranks"));
+}
+
+TEST_CASE("what published recipes set is listed with the runs that it is about and its source") {
+  const nlohmann::json rows = nlohmann::json::parse(run({"list", "recipes", "--format", "json"}).out)["recipes"];
+  REQUIRE(rows.size() > 20);
+  for (const auto& row : rows) {
+    CHECK(!row["settings"].get<std::string>().empty());
+    CHECK(!row["precision"].get<std::string>().empty());
+    CHECK(!row["source"].get<std::string>().empty());
+    CHECK(row["recipe"] == "megatron-bridge");
+  }
+  CHECK(run({"list", "recipes"}).out.find("num_layers_at_end_in_bf16 14") != std::string::npos);
+}
+
+TEST_CASE("topo stops at as many GPUs as everything else") {
+  CHECK(run({"topo", "gb200-nvl72", "--gpus", "1000000"}).code == 0);
+  CHECK(run({"topo", "gb200-nvl72", "--gpus", "1000001"}).code == 2);
+  CHECK(run({"estimate", kSmall, "--gpus", "1000001"}).code == 2);
+}
+
+TEST_CASE("sequence parallelism asked for at tp 1 is told to do nothing") {
+  const auto told = [](std::vector<std::string> args) {
+    return run(args).out.find("--sequence-parallel true does nothing at tp 1") != std::string::npos;
+  };
+  CHECK(told({"estimate", kSmall, "--tp", "1", "--sequence-parallel", "true"}));
+  CHECK(told({"sweep", kSmall, "--tp", "1", "--sequence-parallel", "true"}));
+  CHECK_FALSE(told({"estimate", kSmall, "--tp", "2", "--sequence-parallel", "true"}));
+  CHECK_FALSE(told({"estimate", kSmall, "--tp", "1", "--sequence-parallel", "false"}));
+  CHECK_FALSE(told({"sweep", kSmall, "--tp", "1,2", "--sequence-parallel", "true"}));
+}
+
+TEST_CASE("one section of a validation as CSV, and what there is instead of a missing one") {
+  const std::string runs = std::string(SHARDFIT_SOURCE_DIR) + "/tests/measured/reported_runs.json";
+  const std::vector<std::string> args{"validate", runs, "--where", "id=report/swift-megatron-mcore_bridge-full-dense", "--format", "csv",
+                                      "--section"};
+  const auto section = [&](const char* name) {
+    std::vector<std::string> all = args;
+    all.push_back(name);
+    return run(all);
+  };
+  CHECK(section("assumed").code == 0);
+  CHECK(section("assumed").out.starts_with("id,field,"));
+  CHECK(section("rows").out == run({args.begin(), args.end() - 1}).out);
+  const Ran missing = section("asumed");
+  CHECK(missing.code == 2);
+  CHECK(missing.err.find("did you mean assumed?") != std::string::npos);
+}
+
+TEST_CASE("calibration says of one, two and contradictory runs what they are, and why there is none") {
+  const Folder folder;
+  const auto runs = [&](std::vector<double> seconds, const std::string& hardware) {
+    nlohmann::json rows = nlohmann::json::array();
+    for (const double s : seconds)
+      rows.push_back({{"id", "run-" + std::to_string(rows.size())}, {"model", "Llama-3-8B"}, {"hardware", hardware}, {"gpus", 8},
+                      {"training", {{"task", "pretrain"}, {"precision", "bf16"}, {"sequence_length", 8192}, {"global_batch_size", 64}}},
+                      {"layout", {{"tp", 1}, {"micro_batch_size", 1}}}, {"measured", {{"step_time_s", s}}}});
+    const std::string path = folder.file("runs.json");
+    std::ofstream(path) << rows.dump();
+    return run({"calibrate", path});
+  };
+  CHECK(runs({5}, "h100-hgx").out.find("The run is ") != std::string::npos);
+  const std::string two = runs({5, 12}, "h100-hgx").out;
+  CHECK(two.find("The two runs are ") != std::string::npos);
+  CHECK(two.find("Median") == std::string::npos);
+  CHECK(two.find("run-0 and run-1 are predicted alike and measured 5.000 and 12.000 s") != std::string::npos);
+  CHECK(runs({5, 5.1}, "h100-hgx").out.find("predicted alike") == std::string::npos);
+  CHECK(runs({5, 5.1, 5.2}, "h100-hgx").out.find("Median error") != std::string::npos);
+  const Ran unknown = runs({5}, "h100-hgxx");
+  CHECK(unknown.code == 2);
+  CHECK(unknown.err.find("h100-hgxx") != std::string::npos);
 }

@@ -320,6 +320,19 @@ TEST_CASE("older code deals out whole tensors") {
   CHECK_FALSE(find(runs, muon + "_param_layout/dev_dgx_h100").scenario.job.stack.layerwise_whole_tensors);
 }
 
+TEST_CASE("the fused loss makes an fp32 gradient since the container of 26.08") {
+  const auto has = [](const std::string& fields) {
+    const auto runs = read((R"([{"id": "a", "model": "Llama-3-8B", "hardware": "gb200-nvl72", "gpus": 8, "status": "published", )" + fields +
+                            R"("training": {"sequence_length": 8192, "global_batch_size": 128}, "layout": {}}])").c_str());
+    return runs[0].scenario.job.stack.te_fp32_loss_gradient;
+  };
+  CHECK(has(R"("release": "26.08", "date": "2026-08-11", )"));
+  CHECK_FALSE(has(R"("release": "26.06.01", "date": "2026-07-21", )"));
+  CHECK_FALSE(has(R"("date": "2026-08-12", )"));   // names no container
+  CHECK(has(R"("release": "HEAD", "date": "2026-08-22", )"));
+  CHECK(has(R"("stack": {"te_fp32_loss_gradient": true}, )"));
+}
+
 TEST_CASE("layers that do not divide get the split that recipes use") {
   const auto runs = read(
       R"([{"id": "a", "model": "DeepSeek-V3", "hardware": "h100-hgx", "gpus": 1024, "training": {"sequence_length": 4096,

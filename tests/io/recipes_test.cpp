@@ -84,6 +84,58 @@ TEST_CASE("a setting of several blocks is one: stating a field of any leaves it 
   CHECK(!eager.contains("stack"));
 }
 
+TEST_CASE("variants of a recipe are told apart by what the run states, never by who published it") {
+  const auto settings = io::load_recipes();
+  const auto filled = [&](RecipeUse use, Json stated = {}) {
+    use.stated = std::move(stated);
+    Json run = {{"training", {{"precision", use.precision}}}};
+    io::fill_from_recipes(settings, use, run);
+    return Json(run["training"]);
+  };
+  // The tutorial's runs are on four GPUs, and were published before fp4 parameters could be gathered.
+  const Json tutorial = filled({"Llama-3-8B", "gb200-nvl72", "nvfp4", "", 4});
+  CHECK(tutorial["num_layers_at_end_in_bf16"] == 4);
+  CHECK(tutorial["fp8_param_gather"] == false);
+  const Json today = filled({"Llama-3-8B", "gb200-nvl72", "nvfp4", "2026-08-22", 4});
+  CHECK(today["num_layers_at_end_in_bf16"] == 4);
+  CHECK(!today.contains("fp8_param_gather"));
+  const Json benchmark = filled({"Llama-3-8B", "gb200-nvl72", "nvfp4", "2026-08-22", 8});
+  CHECK(!benchmark.contains("num_layers_at_end_in_bf16"));
+  CHECK(benchmark["fp8_attention"] == true);
+
+  const Json graphs = {{"layout", {{"cuda_graph", {{"impl", "transformer_engine"}}}}}};
+  CHECK(filled({"DeepSeek-V3", "gb200-nvl72", "mxfp8", "2026-08-11", 256})["fp8_output_proj"] == true);
+  CHECK(!filled({"DeepSeek-V3", "gb200-nvl72", "mxfp8", "2026-08-11", 256}, graphs).contains("fp8_output_proj"));
+  const Json fsdp = {{"layout", {{"sharding", "full"}, {"cuda_graph", {{"impl", "none"}}}}}};
+  const Json sharded = filled({"DeepSeek-V3", "gb300-nvl72", "mxfp8", "2026-08-11", 64}, fsdp);
+  CHECK(sharded["fp8_output_proj"] == true);
+  CHECK(!sharded.contains("fp8_attention"));
+
+  CHECK(filled({"Kimi-K2", "gb300-nvl72", "mxfp8", "2026-08-22", 256})["fp8_param_gather"] == false);
+  const Json adam = {{"training", {{"optimizer", {{"kind", "adam"}}}}}};
+  CHECK(!filled({"Kimi-K2", "gb300-nvl72", "mxfp8", "2026-08-22", 256}, adam).contains("fp8_param_gather"));
+  CHECK(filled({"gpt-oss-20b", "b300-hgx", "mxfp8", "2026-08-22", 8})["fp8_param_gather"] == false);
+  CHECK(!filled({"gpt-oss-20b", "gb200-nvl72", "mxfp8", "2026-06-22", 8}).contains("fp8_param_gather"));
+  CHECK(filled({"DeepSeek-V3", "b200-hgx", "nvfp4", "2026-08-22", 256})["fp8_param_gather"] == false);
+}
+
+TEST_CASE("a precision of MTP where there is none, and sequence parallelism at tp 1, are told") {
+  const auto told = [](const Json& json, const char* words) {
+    int n = 0;
+    for (const std::string& note : parse(json).assumptions) n += note.find(words) != std::string::npos;
+    return n == 1;
+  };
+  const Json mtp = {{"precision", "mxfp8"}, {"quant_recipe", {{"mtp", "bf16"}}}};
+  CHECK(told(scenario("Llama-3-8B", "gb200-nvl72", mtp), "no MTP layers"));
+  CHECK_FALSE(told(scenario("DeepSeek-V3", "gb200-nvl72", mtp), "no MTP layers"));
+  Json json = scenario("Llama-3-8B", "gb200-nvl72", {{"precision", "bf16"}});
+  CHECK_FALSE(told(json, "does nothing at tp 1"));
+  json["layout"]["sequence_parallel"] = true;
+  CHECK(told(json, "does nothing at tp 1"));
+  json["layout"]["tp"] = 2;
+  CHECK_FALSE(told(json, "does nothing at tp 1"));
+}
+
 TEST_CASE("a scenario is told what the published recipe sets and it does not state") {
   const auto hints = [](const Json& json) {
     int n = 0;

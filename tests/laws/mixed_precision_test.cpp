@@ -142,6 +142,38 @@ TEST_CASE("an output projection in mxfp8 keeps its bf16 weight with copies besid
   }
 }
 
+TEST_CASE("copies of experts in another precision are made by the ranks that hold the experts") {
+  Scenario s = scenario_of("deepseek-v3-gb200.json", Precision::nvfp4);
+  Layout layout;
+  layout.ep = s.job.gpus;            // no other rank shares an expert, all share what is dense
+  layout.sharding = Sharding::full;
+  layout.dispatcher = Dispatcher::hybridep;
+  const auto optimizer_s = [&](bool experts_in_mxfp8) {
+    Job job = s.job;
+    if (experts_in_mxfp8)
+      for (const LinearModule m : {LinearModule::linear_fc1, LinearModule::linear_fc2})
+        job.training.quant_recipe.modules[m] = Precision::mxfp8;
+    return Estimator(job).evaluate(layout).time.rows[TimeTerm::optimizer].value;
+  };
+  CHECK(optimizer_s(true) >= optimizer_s(false));
+}
+
+TEST_CASE("an fp8 output projection is refused where Megatron has no Transformer Engine to run it") {
+  Scenario s = scenario_of("deepseek-v3-gb200.json", Precision::mxfp8);
+  s.job.training.fp8_output_proj = true;
+  const auto refused = [&] {
+    for (const Violation& v : all_violations(s.job, s.base))
+      if (v.rule >= 0 && std::string_view(rules()[std::size_t(v.rule)].code) == "fp8_output_proj_te") return true;
+    return false;
+  };
+  CHECK_FALSE(refused());
+  s.job.stack.transformer_engine = false;
+  CHECK(refused());
+  s.job.stack.transformer_engine = true;
+  s.job.stack.framework = Framework::torch_fsdp2;
+  CHECK(refused());
+}
+
 TEST_CASE("quantised copies of MTP layers are as wide as the precision that a quant_recipe gives them") {
   const auto copies = [](std::optional<Precision> mtp) {
     Scenario s = scenario_of("deepseek-v3-gb200.json", Precision::nvfp4);

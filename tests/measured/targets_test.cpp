@@ -97,7 +97,9 @@ TEST_CASE("step time of tuned runs") {
   CHECK(step.median_abs_error < 0.034);
   CHECK(step.p90_abs_error < 0.098);
   CHECK(std::abs(step.bias) < 0.01);
-  CHECK(s.summary.order.right >= 0.96 * s.summary.order.pairs);
+  // Pairs of one layout in two releases are no order of layouts; with them, all predicted equal, 8 of 211 might be wrong.
+  CHECK(s.summary.order.pairs >= 171);
+  CHECK(s.summary.order.pairs - s.summary.order.right <= 7);
 }
 
 TEST_CASE("vision-language runs: FSDP within 12 %, and all in the right order") {

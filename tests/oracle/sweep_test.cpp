@@ -6,57 +6,20 @@
 
 #include <algorithm>
 #include <map>
-#include <random>
 #include <set>
 #include <tuple>
 
 #include "io/load.hpp"
-#include "layout/rules/rule.hpp"
-#include "search/space.hpp"
-#include "shardfit/layout/job_facts.hpp"
+#include "oracle/space_corner.hpp"
 #include "search/checksum.hpp"
+#include "shardfit/layout/job_facts.hpp"
 #include "shardfit/search/sweep.hpp"
 
 using namespace shardfit;
+using oracle::corner;
+using oracle::kScenarios;
 
 namespace {
-
-constexpr const char* kScenarios[] = {"qwen3-vl-235b-gb200.json", "qwen3-vl-235b-b200.json", "qwen3.5-35b-a3b-gb200.json",
-                                      "qwen3-235b-gb200.json",    "deepseek-v3-gb200.json",  "llama-3-70b-gb200.json"};
-
-using Random = std::mt19937_64;
-
-/// At most `most` values of an axis, in their order.
-template <class T>
-void thin(std::vector<T>& axis, std::size_t most, Random& random) {
-  while (axis.size() > most) axis.erase(axis.begin() + std::ptrdiff_t(random() % axis.size()));
-}
-
-/// A corner of a scenario's space with axes opened that the scenario leaves closed, up to some ten thousand combinations.
-Scenario corner(const std::string& file, unsigned seed) {
-  Scenario scenario = io::load_scenario(std::string(SHARDFIT_SOURCE_DIR) + "/scenarios/" + file);
-  SearchSpace& s = scenario.space;
-  Random random(seed);
-  // Sizes that leave room for one another come first; large ones only now and then.
-  for (std::vector<int>* sizes : {&s.tp, &s.cp, &s.pp, &s.ep, &s.etp})
-    if (sizes->size() > 4 && random() % 3 != 0) sizes->resize(4);
-  s.sharding = {Sharding::none, Sharding::optimizer, Sharding::optimizer_grads, Sharding::full};
-  s.optimizer_instances = {1, 2};
-  s.cp_comm_type = {CpCommType::p2p, CpCommType::a2a, CpCommType::all_gather};
-  s.optimizer_offload = {0, 0.5};
-  for (std::vector<int>* sizes : {&s.tp, &s.cp, &s.pp, &s.vpp, &s.ep, &s.micro_batch_size}) thin(*sizes, 2, random);
-  thin(s.etp, 1 + random() % 2, random);
-  thin(s.split, 3, random);
-  thin(s.recompute, 4, random);
-  thin(s.cuda_graph, 3, random);
-  thin(s.dispatcher, 2, random);
-  thin(s.sharding, 2, random);
-  thin(s.optimizer_instances, 1 + random() % 2, random);
-  thin(s.cp_comm_type, 1 + random() % 2, random);
-  thin(s.optimizer_offload, 1, random);
-  scenario.base.overlap.delay_wgrad = random() % 2 != 0;
-  return scenario;
-}
 
 using Numbers = std::tuple<double, double, std::int64_t, bool, int, MemoryMoment, TimeTerm>;
 
@@ -250,45 +213,4 @@ TEST_CASE("what the rules allow is kept, or has a kept twin with the same number
       CHECK(kept.size() == result.valid);
     }
   CHECK(twins > 100);
-}
-
-TEST_CASE("a rule's verdict does not change with an axis that it says it does not read") {
-  for (const char* file : kScenarios)
-    for (unsigned seed = 40; seed < 44; ++seed) {
-      const Scenario scenario = corner(file, seed);
-      const JobFacts facts = job_facts(scenario.job);
-      const search::Digits radix = search::radices(scenario.space);
-      Random random(seed);
-      for (int round = 0; round < 100; ++round) {
-        const Layout layout = layout_at(scenario, random() % space_size(scenario.space));
-        const layout::Case before = layout::make_case(facts, layout);
-        for (std::size_t a = 0; a < search::kAxes; ++a) {
-          const LayoutAxis axis = LayoutAxis(a);
-          Layout moved = layout;
-          search::apply_digit(scenario, axis, std::uint32_t(random() % radix[axis]), moved);
-          const layout::Case after = layout::make_case(facts, moved);
-          for (const layout::RuleTable& table : layout::rule_tables())
-            for (const layout::Rule& rule : table.rules) {
-              if (rule.reads.empty() || rule.reads.contains(axis)) continue;
-              if (rule.check(before).broken != rule.check(after).broken)
-                FAIL_CHECK(rule.info.code << " reads " << name_of(axis) << ": " << layout_id(layout));
-            }
-        }
-      }
-    }
-}
-
-TEST_CASE("a table that does not concern a layout has no rule that it breaks") {
-  for (const char* file : kScenarios) {
-    const Scenario scenario = corner(file, 50);
-    const JobFacts facts = job_facts(scenario.job);
-    for (std::uint64_t index = 0; index < space_size(scenario.space); index += 7) {
-      const Layout layout = layout_at(scenario, index);
-      const layout::Case c = layout::make_case(facts, layout);
-      for (const layout::RuleTable& table : layout::rule_tables())
-        for (const layout::Rule& rule : table.rules)
-          if (table.concerns != nullptr && !table.concerns(c) && facts.scopes.contains(rule.scope) && rule.check(c).broken)
-            FAIL_CHECK(rule.info.code << " is broken by " << layout_id(layout));
-    }
-  }
 }

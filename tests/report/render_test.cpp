@@ -100,6 +100,27 @@ TEST_CASE("several sections are blocks of CSV; one alone is a plain file") {
                        "--section: got twoo, expected one of one, two; did you mean two?", InputError);
 }
 
+TEST_CASE("a long table is printed in part and written whole") {
+  Table table = sizes({{"a", gib(3)}, {"b", gib(2)}, {"c", gib(1)}});
+  table.most_printed = 2;
+  table.rest = "--csv FILE has them all";
+  const Document document = document_of({"t", "", table, {}});
+  CHECK(rendered(document, Format::table).ends_with("      2.00  b\n  and 1 more: --csv FILE has them all\n"));
+  CHECK(rendered(document, Format::csv).find("1,c") != std::string::npos);
+  table.most_printed = 3;
+  CHECK(rendered(document_of({"t", "", table, {}}), Format::table).find("more") == std::string::npos);
+}
+
+TEST_CASE("a section without rows or notes is not printed, unless it is what was asked for") {
+  Document document = document_of({"empty", "Nothing here", sizes({}), {}});
+  CHECK(rendered(document, Format::table).find("none") != std::string::npos);
+  document.sections.push_back({"t", "Sizes", sizes({{"a", gib(1)}}), {}});
+  CHECK(rendered(document, Format::table).find("Nothing here") == std::string::npos);
+  CHECK(rendered(document, Format::json).find("empty") != std::string::npos);
+  document.sections.front().notes = {"since no layout fits"};
+  CHECK(rendered(document, Format::table).find("Nothing here") != std::string::npos);
+}
+
 TEST_CASE("colour repeats what words say") {
   Document document = document_of({"t", "Title", sizes({{"a", gib(1)}}), {}});
   document.summary = "Fits";

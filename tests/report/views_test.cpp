@@ -175,6 +175,12 @@ TEST_CASE("check says both numbers and the cure") {
   CHECK_FALSE(result.ok());
 }
 
+TEST_CASE("a cure that is a switch is written as files and flags take it") {
+  CHECK(cure_text({"sequence_parallel", {1}}) == "try sequence_parallel = true");
+  CHECK(cure_text({"sequence_parallel", {0, 1}}) == "try sequence_parallel = false or true");
+  CHECK(cure_text({"tp", {1}}) == "try tp = 1");
+}
+
 TEST_CASE("a layout that does not fit says how much is missing") {
   CheckResult result;
   result.estimate = sample::estimate();

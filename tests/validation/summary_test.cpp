@@ -12,9 +12,10 @@ using namespace shardfit::validation;
 
 namespace {
 
-MeasuredRun run(const char* id) {
+MeasuredRun run(const char* id, int tp = 1) {
   MeasuredRun r;
   r.id = id;
+  r.scenario.base.tp = tp;
   r.scenario.job.training.global_batch_size = 8;
   return r;
 }
@@ -43,10 +44,17 @@ TEST_CASE("errors by nearest rank; bias keeps the sign") {
 }
 
 TEST_CASE("order: only pairs that differ by more than five percent count") {
-  const std::vector<MeasuredRun> runs{run("a"), run("b"), run("c")};
+  const std::vector<MeasuredRun> runs{run("a", 1), run("b", 2), run("c", 4)};
   const Summary s = summarize(runs, {row("a", 1.00, 1.1), row("b", 1.02, 1.0), row("c", 1.20, 1.05)});
   CHECK(s.order.pairs == 2);   // a-c and b-c
   CHECK(s.order.right == 1);   // a-c is predicted the wrong way round
+}
+
+TEST_CASE("order: one layout in two releases of its software is no pair of layouts") {
+  const std::vector<Row> rows{row("a", 1.0, 1.0), row("b", 1.2, 1.1)};
+  CHECK(summarize({run("a"), run("b")}, rows).order.pairs == 0);
+  CHECK(summarize({run("a", 1), run("b", 2)}, rows).order.pairs == 1);
+  CHECK(summarize({run("a", 1), run("b", 2)}, rows).order.right == 1);
 }
 
 TEST_CASE("rank correlation: one swap among three") {

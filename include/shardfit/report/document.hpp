@@ -49,6 +49,8 @@ struct Table {
   std::vector<Column> columns;
   std::vector<Row> rows;
   bool cards = false;
+  std::size_t most_printed = 0;   ///< rows in print; data files have all. 0: all
+  std::string rest;               ///< where the others are, in words
 };
 
 /// One named value; printed as a line, written as a member of an object.

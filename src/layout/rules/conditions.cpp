@@ -168,7 +168,7 @@ constexpr Condition kConditions[] = {
     // precision, data parallelism, optimizer, adapters
     {"precision", "fp8 and fp4",
      "fp8_params_need_fp8 bf16_ends_delayed bf16_ends_fit_stage fp8_output_proj_mxfp8 fp8_output_proj_weight "
-     "fp8_output_proj_hybrid fp8_output_proj_deferred quant_recipe_te precision_on_gpu",
+     "fp8_output_proj_hybrid fp8_output_proj_deferred fp8_output_proj_te quant_recipe_te precision_on_gpu",
      "precisions go by layer at the two ends, by linear module (quant_recipe), and for the output projection"},
     {"precision", "bf16 layers where nothing is quantised", "bf16_ends_unused", "changes nothing: a warning"},
     {"precision", "fp8 parameter gather", "fp8_params_need_sharding",

@@ -75,6 +75,16 @@ constexpr Rule kRules[] = {
      {},
      kJobAlone,
      [](const Case& c) { return none_of(c.training().fp8_output_proj, c.stack().deferred_embedding_wgrad); }},
+    {{"fp8_output_proj_te", "precision", "an fp8 output projection is a linear of Transformer Engine's in Megatron",
+      "Megatron with Transformer Engine", "needed", RuleSource::shardfit,
+      "Megatron-LM core/fp8_utils.py:is_mxfp8_output_proj_active; elsewhere the option would do nothing"},
+     RuleScope::everywhere,
+     {},
+     kJobAlone,
+     [](const Case& c) {
+       const bool has = c.stack().transformer_engine && c.stack().framework == Framework::megatron;
+       return c.training().fp8_output_proj ? equals(has, 1) : kPass;
+     }},
     {{"quant_recipe_te", "precision", "precisions of single modules need Transformer Engine's layers", "Transformer Engine",
       "needed", RuleSource::megatron_core, "Megatron-LM core/extensions/transformer_engine.py:TEQuantizationParams"},
      RuleScope::everywhere,

@@ -44,6 +44,9 @@ inline std::vector<Edge> precision_edges() {
          l.pp = 2;
        }),
        set([](Job& j, Layout&) { j.stack.deferred_embedding_wgrad = true; }), 1, 0},
+      {"fp8_output_proj_te", dense_job(),
+       set([](Job& j, Layout&) { j.training.fp8_output_proj = true, j.training.precision = Precision::mxfp8; }),
+       set([](Job& j, Layout&) { j.stack.transformer_engine = false; }), 0, 1},
       {"quant_recipe_te", dense_job(), set([](Job& j, Layout&) {
          j.training.precision = Precision::mxfp8;
          j.training.quant_recipe.modules[LinearModule::linear_qkv] = Precision::bf16;
