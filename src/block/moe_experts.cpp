@@ -11,8 +11,8 @@
 // Valid when: ep divides the experts, etp their width.
 // Ignores: a second padded copy of the rows where fp8 padding is not fused into the permutation.
 // Checked by: tests/block/moe_test.cpp
+#include "block/expert_linear.hpp"
 #include "block/ffn.hpp"
-#include "block/launches.hpp"
 #include "block/linear.hpp"
 #include "block/moe_parts.hpp"
 
@@ -36,24 +36,12 @@ constexpr double activation_backward_tensors(double inputs) { return (1 + 2 * in
 // the bias's sum and splits. The stream: the output's cast and the gradient's.
 constexpr double kBiasForwardInner = 28, kBiasBackwardInner = 26, kBiasColumns = 8, kBiasStream = 8;
 
-// Calls and launches beside the lists' (kind: counted in experts.py and Transformer Engine pytorch/module/grouped_linear.py):
-// experts and activation modules, the function; a sum of the routing weights' gradients.
-constexpr double kModuleCalls = 1, kActivationForwardCalls = 2, kActivationBackwardCalls = 1, kActivationBackwardExtra = 1;
+// Calls and launches beside the lists' (kind: counted in experts.py): the activation module, its function; a sum of the routing
+// weights' gradients.
+constexpr double kActivationForwardCalls = 2, kActivationBackwardCalls = 1, kActivationBackwardExtra = 1;
 
 constexpr EnumSet<RecomputeModule> kDroppedByMoe{RecomputeModule::moe};
 constexpr EnumSet<RecomputeModule> kDroppedByActivation{RecomputeModule::moe_act, RecomputeModule::moe};
-
-/// Experts that a grouped linear goes through one by one: a GEMM each on a few streams, a cast each, a weight tensor each
-/// with its gradient hook. One kernel takes all where the grouped MLP is fused. Source: Transformer Engine
-/// common/gemm/cublaslt_gemm.cu:multi_stream_cublas_gemm, pytorch/csrc/extensions/cast.cpp:multi_tensor_quantize_impl.
-double one_by_one(const MoeSizes& z, const Shapes& s) { return s.fused_grouped_mlp ? 1 : double(z.local_experts); }
-
-/// A cast of all experts' rows.
-void add_expert_cast(Work& work, const char* name, double columns, const MoeSizes& z, const Shapes& s) {
-  if (!is_quantized(s.precision)) return;
-  add_quantize(work, name, z.busy_rows, columns, s);
-  if (s.precision != Precision::nvfp4) work.kernels.back().launches *= one_by_one(z, s);   // nvfp4's take up to 64 at once
-}
 
 /// Whether the activation kernel takes the routing weight, so that nothing between the two is kept.
 bool activation_takes_weight(const MoeMlpSpec& spec) { return spec.gated || spec.activation == "relu2"; }
@@ -64,113 +52,6 @@ std::optional<OffloadModule> offload_as(const Shapes& s, OffloadModule module) {
 
 void mark_routed(Op& op, std::size_t from, const MoeSizes& z) {
   for (std::size_t i = from; i < op.saved.size(); ++i) op.saved[i].routed = !z.fixed_rows;
-}
-
-Kernel grouped_gemm(const char* name, Pass pass, double n, double k, const MoeSizes& z, const Shapes& s) {
-  Kernel kernel;
-  kernel.name = name;
-  kernel.kind = KernelKind::grouped_gemm;
-  kernel.pass = pass;
-  kernel.math = quantized_math(s);
-  kernel.m = z.rows_per_expert();
-  kernel.n = n;
-  kernel.k = k;
-  kernel.groups = double(z.local_experts);
-  const bool together = s.grouped_gemm && kernel.math == math_of(s.precision);   // emulated blocks: each tensor alone
-  kernel.launches = one_by_one(z, s) + (together ? 1 : one_by_one(z, s)) * scale_launches(kernel.math);
-  kernel.out_bytes = s.e;
-  if (pass == Pass::wgrad) kernel.out_bytes = kernel.accumulate_bytes = s.grad_bytes;
-  if (s.grouped_gemm) return kernel;
-  kernel.kind =
-      KernelKind::gemm;  // one expert after the other: plain GEMMs, whose wgrad contracts over the rows
-  if (pass == Pass::wgrad) {
-    kernel.m = n;
-    kernel.n = k;
-    kernel.k = z.rows_per_expert();
-  }
-  return kernel;
-}
-
-Weight expert_weight(const char* name, ParamGroup group, std::int64_t rows, std::int64_t cols,
-                     std::int64_t count) {
-  Weight w;
-  w.name = name;
-  w.group = group;
-  w.rows = rows;
-  w.cols = cols;
-  w.count = count;
-  w.split = Split::expert;
-  w.expert = true;
-  return w;
-}
-
-Kernel adapter_gemm(const char* name, Pass pass, double m, double n, double k, const Shapes& s) {
-  Kernel kernel;
-  kernel.name = name;
-  kernel.kind = KernelKind::gemm;
-  kernel.pass = pass;
-  kernel.math = s.precision == Precision::fp32 ? Math::fp32 : Math::bf16;
-  kernel.m = m;
-  kernel.n = n;
-  kernel.k = k;
-  kernel.out_bytes = s.e;
-  if (pass == Pass::wgrad) kernel.out_bytes = kernel.accumulate_bytes = s.grad_bytes;
-  return kernel;
-}
-
-/// One low-rank pair that all local experts share.
-void add_shared_adapter(Op& op, std::int64_t out, std::int64_t in, bool input_grad, const MoeSizes& z,
-                        const Shapes& s) {
-  const std::int64_t rank = s.lora_rank;
-  op.weights.push_back(expert_weight("lora_a", ParamGroup::lora, rank, in, 1));
-  op.weights.push_back(expert_weight("lora_b", ParamGroup::lora, out, rank, 1));
-  const double rows = z.busy_rows, r = double(rank), o = double(out), i = double(in);
-  op.forward.kernels.push_back(adapter_gemm("lora_a", Pass::forward, rows, r, i, s));
-  op.forward.kernels.push_back(adapter_gemm("lora_b", Pass::forward, rows, o, r, s));
-  op.backward.kernels.push_back(adapter_gemm("lora_b", Pass::dgrad, rows, r, o, s));
-  op.backward.kernels.push_back(adapter_gemm("lora_b", Pass::wgrad, o, r, rows, s));
-  if (input_grad) op.backward.kernels.push_back(adapter_gemm("lora_a", Pass::dgrad, rows, i, r, s));
-  op.backward.kernels.push_back(adapter_gemm("lora_a", Pass::wgrad, r, i, rows, s));
-  keep(op, s, "lora_a_output", tensor_bytes(z.rows, r, s.e), kDroppedByMoe);
-}
-
-struct ExpertLinear {
-  const char* name = "";
-  std::int64_t out = 0, in = 0;
-  LinearModule adapter = LinearModule::linear_fc1;
-  bool bias = false, input_grad = true;
-  bool casts_input = true, casts_output_grad = true;
-};
-
-void add_expert_linear(Op& op, const ExpertLinear& l, const MoeSizes& z, const Shapes& layer) {
-  const Shapes s = of_module(layer, l.adapter);
-  Weight w = expert_weight(l.name, ParamGroup::routed_experts, l.out, l.in, z.local_experts);
-  set_storage(w, true, is_quantized(s.precision), s.precision == s.run_precision, s);
-  w.trainable = trains_base(s);
-  op.weights.push_back(w);
-  if (l.bias) {
-    w = expert_weight("expert_bias", ParamGroup::routed_experts, l.out, 1, z.local_experts);
-    w.trainable = trains_base(s);
-    op.weights.push_back(w);
-  }
-  const double out = double(l.out), in = double(l.in);
-  if (l.casts_input) add_expert_cast(op.forward, l.name, in, z, s);
-  op.forward.kernels.push_back(grouped_gemm(l.name, Pass::forward, out, in, z, s));
-  if (!runs_backward(s)) return;
-  if (l.casts_output_grad) add_expert_cast(op.backward, l.name, out, z, s);
-  if (l.input_grad) op.backward.kernels.push_back(grouped_gemm(l.name, Pass::dgrad, in, out, z, s));
-  if (trains_base(s)) op.backward.kernels.push_back(grouped_gemm(l.name, Pass::wgrad, out, in, z, s));
-  if (s.lora_rank > 0 && s.lora_targets.contains(l.adapter))
-    add_shared_adapter(op, l.out, l.in, l.input_grad, z, s);
-}
-
-/// Calls of one of the two grouped linears.
-void add_linear_host(Op& op, LinearModule module, const MoeSizes& z, const Shapes& layer) {
-  const Shapes s = of_module(layer, module);
-  const double each = one_by_one(z, s), quantized = is_quantized(s.precision) ? each : 0;
-  add_host(op.forward, kModuleCalls + kLinearForwardCalls + quantized * kQuantizedForwardCalls);
-  if (!runs_backward(s)) return;
-  add_host(op.backward, kFunctionCalls + (trains_base(s) ? kHookCalls * each : 0) + quantized * kQuantizedBackwardCalls);
 }
 
 Op expert_op(const char* name, EnumSet<RecomputeModule> recomputed_by) {
@@ -192,7 +73,7 @@ Op fc1_op(const MoeMlpSpec& spec, const MoeSizes& z, const Shapes& s) {
   l.input_grad = s.needs_input_grad;
   l.casts_output_grad = !s.fused_grouped_mlp;
   add_expert_linear(op, l, z, s);
-  add_linear_host(op, l.adapter, z, s);
+  add_expert_linear_host(op, l.adapter, z, s);
   keep_linear_input(op, s, "expert_in", z.rows, double(z.inner), kDroppedByMoe,
                     offload_as(s, OffloadModule::expert_fc1), {l.adapter});
   mark_routed(op, 0, z);
@@ -247,7 +128,7 @@ Op fc2_op(const MoeMlpSpec& spec, const MoeSizes& z, const Shapes& s) {
   l.input_grad = runs_backward(s);
   l.casts_input = !s.fused_grouped_mlp;
   add_expert_linear(op, l, z, s);
-  add_linear_host(op, l.adapter, z, s);
+  add_expert_linear_host(op, l.adapter, z, s);
   std::optional<OffloadModule> offload;
   if (s.fused_grouped_mlp) offload = OffloadModule::fused_group_mlp;
   keep_linear_input(op, s, "expert_activation_out", z.rows, double(z.width), kDroppedByActivation, offload,
