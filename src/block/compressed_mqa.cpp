@@ -142,6 +142,7 @@ Op attend_op(const CompressedMqaSpec& m, const Shapes& s) {
   core.query = core.context = core.heads * m.head_dim;
   core.key_value = m.head_dim;
   core.head_dim = m.head_dim;
+  core.own_kernels = true;
   const double seen = keys_seen(m, s);
   core.flops = attention_flops(core.heads, m.head_dim, m.head_dim, seen, s);
   core.effective_sequence = effective_sequence(s.sequence, int(seen));

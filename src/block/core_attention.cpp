@@ -36,6 +36,10 @@ constexpr double kScorePassesForward = 4, kScorePassesBackward = 8;
 // the dispatch among backends, the backend's module, its function; lengths and random state are filled in.
 constexpr double kForwardCalls = 4, kForwardExtra = 1, kBackwardCalls = 1;
 
+/// Widest head that Transformer Engine's flash and fused kernels train: wider ones run unfused. Source: Transformer Engine
+/// pytorch/attention/dot_product_attention/utils.py:get_attention_backend. Kind: read.
+constexpr double kWidestFusedHead = 256;
+
 /// One exchange of the context-parallel group, or of a level of it.
 struct Exchange { const char* name; Group group; CollectiveKind kind; Hides hides; };
 
@@ -144,6 +148,11 @@ void keep_scores(Op& op, const CoreAttention& core, const Shapes& s) {
   add_memory(op.backward, "softmax", kScorePassesBackward * scores * s.e, Pass::dgrad);
 }
 
+bool keeps_scores(const CoreAttention& core, const Shapes& s) {
+  const bool too_wide = s.transformer_engine && !core.own_kernels && core.head_dim > kWidestFusedHead;
+  return s.attention_kernel == AttentionKernel::unfused || too_wide;
+}
+
 bool exchanges_heads(const Shapes& s) {
   return s.cp > 1 && (s.cp_comm_type == CpCommType::a2a || s.cp_comm_type == CpCommType::a2a_p2p);
 }
@@ -163,7 +172,7 @@ void keep_tensors(Op& op, const CoreAttention& core, const Shapes& s) {
   keep(op, s, "context", tensor_bytes(n, core.context, s.e), held ? EnumSet<RecomputeModule>{} : rerun,
        OffloadModule::attn_proj);
   if (exchanges_heads(s)) keep(op, s, "context_before_exchange", tensor_bytes(n, core.context, s.e), rerun);
-  if (s.attention_kernel == AttentionKernel::unfused) return keep_scores(op, core, s);
+  if (keeps_scores(core, s)) return keep_scores(op, core, s);
   keep(op, s, "log_sum_exp", tensor_bytes(n, core.heads, kLogSumExp), rerun);
   if (s.attention_kernel == AttentionKernel::flash && s.micro_batch > 1)
     keep(op, s, "context_transposed", tensor_bytes(n, core.context, s.e), rerun);

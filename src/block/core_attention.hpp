@@ -18,6 +18,7 @@ struct CoreAttention {
   double context = 0;               ///< width of the result
   double flops = 0;                 ///< forward, executed
   int head_dim = 0;                 ///< chooses the kernel's rate; 0: MLA
+  bool own_kernels = false;         ///< the model brings kernels for its heads, however wide
   double effective_sequence = 0;    ///< length that decides its efficiency
   EnumSet<RecomputeModule> inputs_dropped_by;   ///< modules that make q, k and v again
 };

@@ -93,6 +93,14 @@ Op pre_norm(const char* name, const NormPlace& place, const Shapes& s) {
   return op;
 }
 
+/// Compiled blocks that recompute by operation make the input of the MLP's norm again, from what attention found: nothing else
+/// that is kept needs it. Tools whose loss is a chain of single operations are taken as not compiled.
+void drop_stream_before_mlp(Op& norm, const MlpKind& kind, const Shapes& s) {
+  const bool compiled = s.recompute_by_operation && !s.eager_loss;
+  if (compiled && std::holds_alternative<DenseMlpSpec>(kind) && !norm.saved.empty())
+    norm.saved.front().dropped_by = {RecomputeModule::mlp};
+}
+
 Op post_norm(const char* name, const NormPlace& place, const Shapes& s) {
   Op op = norm_op(name, s, s.hidden, {}, place.scope, NormOutput::not_kept);
   add_norm_calls(op);
@@ -166,6 +174,7 @@ void append_mlp(const MlpKind& kind, const Shapes& s, OpList& ops) {
   const NormPlace place = before_mlp(kind, s);
   if (s.residual_streams > 1) ops.push_back(hyper_connection_op("mlp_hyper_connection", place, s));
   ops.push_back(pre_norm("pre_mlp_norm", place, s));
+  drop_stream_before_mlp(ops.back(), kind, s);
   if (place.apart) add_norm_calls(ops.back());
   std::visit(AppendMlp{s, ops}, kind);
   if (s.norm_post) ops.push_back(post_norm("post_mlp_norm", place, s));

@@ -2,10 +2,11 @@
 // Computes: the operations of a tensor-parallel feed-forward part.
 // Formula: fc1 [N, g*f/tp] and activation [N, f/tp] are kept (g = 2 gated, 1 not); the activation is a
 //   fused kernel that keeps its input only, and its output is kept as fc2's input; backward holds the
-//   gradient of fc1's output and one gradient of the residual stream at once.
+//   gradient of fc1's output and one gradient of the residual stream at once. Torch's tools recompute by operation: half of a
+//   gated fc1 stays.
 // Source: Megatron-LM core/transformer/mlp.py, core/fusions/fused_bias_{swiglu,gelu}.py; the backward
 //   transient was measured on first pipeline stages of Llama-70B and 405B (SimuMax B200 runs: +453 and +898
-//   MiB, 448 and 896 here).
+//   MiB, 448 and 896 here); torchtitan distributed/activation_checkpoint.py (SelectiveAC).
 // Valid when: tp divides the width.
 // Ignores: squared ReLU without a fused kernel in dense layers (one more tensor), bias gradients.
 // Checked by: tests/block/dense_mlp_test.cpp
@@ -50,7 +51,12 @@ Op activation_op(const Ffn& f, const Shapes& s, std::int64_t width) {
   const int inputs = f.gated ? 2 : 1;
   const double rows = double(s.tokens), elements = rows * double(width);
   add_memory(op.forward, f.activation, activation_forward_bytes(inputs, s.e) * elements);
-  keep(op, s, "fc1_out", tensor_bytes(rows, double(width) * inputs, s.e), f.recomputed_by);
+  // Of queries, keys, values, output, gate, up and down, recompute by operation keeps every second from the first on: the gate
+  // stays. (So does the down projection's output, in the place of the second norm's input, which is as wide.)
+  const bool gate_stays = s.recompute_by_operation && f.view == View::dense_mlp;
+  const double dropped = double(width) * (gate_stays ? inputs - 1 : inputs);
+  if (gate_stays) keep(op, s, "gate_out", tensor_bytes(rows, double(width), s.e));
+  keep(op, s, "fc1_out", tensor_bytes(rows, dropped, s.e), f.recomputed_by);
   if (s.eager_elementwise && f.gated)  // the product's other factor, which a fused kernel makes again
     keep(op, s, "activated_gate", tensor_bytes(rows, double(width), s.e), f.recomputed_by);
   if (!runs_backward(s)) return op;

@@ -29,6 +29,9 @@ constexpr double kNativeBuffers = 2;  ///< fp32 buffers of the native fused loss
 /// Of a loss in single torch operations: the fp32 logits and their log-softmax; in backward the log-softmax, its
 /// gradient and the one of the logits, while the half-precision logits are still an output of the model. Kind: counted.
 constexpr double kEagerForwardBuffers = 2, kEagerBackwardBuffers = 3;
+/// Of a loss whose backward is written with a one-hot: the kept softmax, the one-hot and its product with the mask, both
+/// int64. Source: NeMo-RL distributed/model_utils.py:DistributedLogprob before its c594dfa4a. Kind: counted.
+constexpr double kOneHotBackward = kFp32 + 8 + 8;
 constexpr double kChunkColumns =
     3072;  ///< columns a split (Megatron-LM fusions/linear_cross_entropy: 512 * 6)
 constexpr double kNormForwardBytes = 8, kNormBackwardBytes = 12;  ///< moved an element (counted)
@@ -94,9 +97,9 @@ void add_whole_logits(Op& op, const LossUse& use, const Shapes& s) {
   if (forward > 0)
     op.transients.push_back({"logits", tensor_bytes(logits(s), 1, forward), Moment::forward, {}});
   // Backward starts from the softmax: its buffer becomes the gradient, cast for the projection's GEMMs.
-  const double buffers = s.eager_loss ? kEagerBackwardBuffers : 1;
+  const double buffers = (s.eager_loss ? kEagerBackwardBuffers : 1) * kFp32;
   const bool in_place = s.cross_entropy == CrossEntropy::te_fused && !s.te_fp32_loss_gradient;
-  const double backward = in_place ? s.e : s.e + buffers * kFp32;
+  const double backward = in_place ? s.e : s.e + (s.one_hot_loss ? kOneHotBackward : buffers);
   if (runs_backward(s) && backward > kept)
     op.transients.push_back(
         {"logit_gradients", tensor_bytes(logits(s), 1, backward - kept), Moment::backward, {}});

@@ -106,6 +106,8 @@ void set_software(Shapes& s, const Job& job, const Layout& layout) {
   s.domain_share = std::min(1.0, double(job.hardware.fabric.placed_per_domain) / (layout.ep * layout.etp));
   s.eager_loss = stack.eager_loss;
   s.te_fp32_loss_gradient = stack.te_fp32_loss_gradient;
+  s.one_hot_loss = stack.one_hot_loss;
+  s.recompute_by_operation = stack.entry_point == EntryPoint::torch_tools;
   s.drop_and_pad = training.token_drop && training.pad_to_capacity;
   s.capacity_factor = training.token_drop ? training.expert_capacity_factor : 0;
   s.host_free_dispatch = s.drop_and_pad || stack.paged_stash || stack.expert_rank_capacity_factor > 0 ||

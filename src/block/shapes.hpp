@@ -50,7 +50,8 @@ struct Shapes {
   CrossEntropy cross_entropy = CrossEntropy::native_fused;
   bool transformer_engine = true, grouped_gemm = true, permute_fusion = true, router_fusion = true;
   bool fused_grouped_mlp = false, moe_shared_expert_overlap = false, chunked_cross_entropy = false;
-  bool eager_elementwise = false, eager_loss = false, te_fp32_loss_gradient = false;
+  bool eager_elementwise = false, eager_loss = false, te_fp32_loss_gradient = false, one_hot_loss = false;
+  bool recompute_by_operation = false;   ///< selective recompute keeps every second matrix product (torch's tools)
   bool drop_and_pad = false;        ///< token_drop with pad_to_capacity: expert rows are the capacity
   double capacity_factor = 0;       ///< 0: dropless
   double domain_share = 1;          ///< share of the dispatcher's ranks (and of all experts) in one NVLink domain

@@ -102,13 +102,21 @@ bool is_torch_tool(const std::string& software) {
                                  "OpenRLHF", "Unsloth", "NeMo-RL", "Aligner (FSDP"});
 }
 
+bool is_megatron_swift(const Json& run) {
+  if (!run.contains("stack") || !run.contains("layout") || !mentions(text_of(run["stack"], "software"), "swift")) return false;
+  const Json& layout = run["layout"];
+  return int_of(layout, "tp", 1) > 1 || int_of(layout, "pp", 1) > 1 || int_of(layout, "ep", 1) > 1 ||
+         text_of(layout, "sharding") == "optimizer";
+}
+
 bool is_card(const Json& run) { return mentions(text_of(run, "source"), "verification_card"); }
 
 std::string profile_of(const Json& run) {
   const Json stack = run.value("stack", Json::object());
   const std::string software = text_of(stack, "software"), framework = text_of(stack, "framework");
   const std::string source = text_of(run, "source");
-  if (framework == "torch_fsdp2" || framework == "other") return "torch-fsdp2";
+  const bool torch = framework == "torch_fsdp2" || framework == "other";
+  if (torch && !is_megatron_swift(run)) return "torch-fsdp2";
   if (mentions(software, "swift") || mentions(source, "ms-swift")) return "ms-swift";
   if (mentions(source, "Megatron-LM functional test") || mentions(source, "SimuMax")) return "megatron-lm-2026-08";
   if (is_megatron_command(software)) return "megatron-lm-2026-08";

@@ -29,6 +29,8 @@ StackProfile dated(StackProfile stack, const Json& row, const ModelSpec& model);
 
 /// Whether words of a software name a tool that trains with torch's own sharding (FSDP, FSDP2, DDP) or DeepSpeed's.
 bool is_torch_tool(const std::string& software);
+/// Whether ms-swift ran a row through Megatron-Core: it has these axes, and Megatron's distributed optimizer, nowhere else.
+bool is_megatron_swift(const Json& run);
 /// A verification card of Megatron-Bridge: routed naturally unless it says otherwise or is a tuned one.
 bool is_card(const Json& run);
 

@@ -79,6 +79,7 @@ StackProfile read_switches(Object& o, StackProfile p) {
   p.layerwise_whole_tensors = o.get("layerwise_whole_tensors", p.layerwise_whole_tensors);
   p.te_fp32_loss_gradient = o.get("te_fp32_loss_gradient", p.te_fp32_loss_gradient);
   p.eager_loss = o.get("eager_loss", p.eager_loss);
+  p.one_hot_loss = o.get("one_hot_loss", p.one_hot_loss);
   p.parameter_transpose_cache = o.get("parameter_transpose_cache", p.parameter_transpose_cache);
   return p;
 }

@@ -27,6 +27,13 @@ bool makes_masters(const StaticInputs& in) {
   return fp8 && in.optimizer.main_params_dtype == DType::fp32 && in.optimizer_offload == 0;
 }
 
+/// Torch's optimizers step the parameters themselves, so that there is no master copy beside them, sharded or not; ZeRO 1 and
+/// 2 of other tools have one. Source: torch.optim, torch.distributed.fsdp; DeepSpeed runtime/bf16_optimizer.py.
+bool keeps_torch_state(const StaticInputs& in) {
+  if (in.framework == Framework::torch_fsdp2) return true;
+  return in.framework != Framework::megatron && in.sharding == Sharding::full_torch;
+}
+
 }  // namespace
 
 Widths widths(const StaticInputs& in) {
@@ -35,7 +42,7 @@ Widths widths(const StaticInputs& in) {
   w.weight = bytes_of(activation_dtype(in.precision));
   w.gradient = bytes_of(o.grad_buffer_dtype);
   w.muon = o.kind == OptimizerKind::muon;
-  const bool torch_only = in.sharding == Sharding::full_torch && in.framework != Framework::megatron;
+  const bool torch_only = keeps_torch_state(in);
   if (w.weight == kFp32Bytes) w.master = w.master_quantized = 0;
   if (o.precision_aware || torch_only) {
     const int main = bytes_of(o.main_params_dtype);

@@ -17,10 +17,10 @@ double relative_band(TermClass c);
 Bytes error_band(const MemoryLedger& need);
 
 /// Both the classes' bands and what a scenario leaves to defaults (dtypes, kernels, what a tool keeps), in quadrature.
-/// Tools outside Megatron-Core leave more to defaults than it does.
+/// Tools that shard neither as Megatron-Core nor as FSDP2 does leave most to defaults.
 Bytes scenario_band(const MemoryLedger& need, Framework framework);
 
-/// Probability that `need` passes `usable`, given the band (normal).
+/// Probability that `need` passes `usable`, given the band (Student's, two degrees of freedom).
 double oom_probability(Bytes need, Bytes usable, Bytes band);
 
 }  // namespace shardfit::memory

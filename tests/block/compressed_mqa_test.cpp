@@ -56,3 +56,9 @@ TEST_CASE("pooled keys add to what a query sees, at most as many as the indexer 
   m.compress_ratio = 128;
   CHECK(flops(m) == each * (128 + 96 + 16));
 }
+
+TEST_CASE("kernels that a model brings take its heads, however wide") {
+  CompressedMqaSpec wide = small();
+  wide.head_dim = 512;
+  CHECK(saved_bytes(mixer_block(wide, shapes_of(4096, 4096)), "probabilities") == -1);   // none of that name
+}

@@ -99,3 +99,12 @@ TEST_CASE("norm and residual add move 10 and 16 B an element and sublayer") {
   CHECK(moved_bytes(ops, KernelKind::memory, true) ==
         doctest::Approx(kTokens * kHidden * 16.0 + rotation + joined));
 }
+
+TEST_CASE("compiled recompute by operation drops the stream between attention and MLP, single operations keep it") {
+  Shapes s = shapes_of(kHidden, kTokens);
+  s.recompute_by_operation = true;
+  s.transformer_engine = false;
+  const std::int64_t compiled = dropped_bytes(decoder_block(llama(), {0, 0}, s), RecomputeModule::mlp);
+  s.eager_loss = true;
+  CHECK(compiled - dropped_bytes(decoder_block(llama(), {0, 0}, s), RecomputeModule::mlp) == 2 * kTokens * kHidden);
+}

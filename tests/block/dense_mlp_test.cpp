@@ -118,3 +118,13 @@ TEST_CASE("calls and launches of the three operations") {
   CHECK(host_work(ops, false).kernels == 3);
   CHECK(host_work(ops, true).calls == 2 + 1 + 2);
 }
+
+TEST_CASE("recompute by operation keeps the gate's product, and nothing else of a gated MLP") {
+  Shapes s = shapes_of(8192, 4096);
+  const std::int64_t whole = saved_bytes(mlp(llama_70b(), s));
+  s.recompute_by_operation = true;
+  const OpList ops = mlp(llama_70b(), s);
+  CHECK(saved_bytes(ops) == whole);   // without recompute nothing changes
+  CHECK(saved_bytes(ops, "gate_out") == 224 * kMiB);
+  CHECK(dropped_bytes(ops, RecomputeModule::mlp) == whole - 224 * kMiB);
+}

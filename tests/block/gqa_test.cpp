@@ -188,3 +188,18 @@ TEST_CASE("calls and launches of the attention module: projection, rotation, cor
   CHECK(host_work(ops, true).calls == 1 + 2 + 3 + 1 + 2 + 1);
   CHECK(host_work(ops, true).kernels == 3 + 2 + 3 + 4 + 2 + 1);
 }
+
+TEST_CASE("heads wider than any fused kernel keep their scores") {
+  GqaSpec wide = llama_8b();
+  wide.num_attention_heads = 8;
+  wide.num_key_value_heads = 2;
+  wide.head_dim = 256;
+  const Shapes s = shapes_of(kHidden, kTokens);
+  constexpr std::int64_t kNone = -1;
+  CHECK(saved_bytes(mixer_block(wide, s), "probabilities") == kNone);
+  wide.head_dim = 257;
+  CHECK(saved_bytes(mixer_block(wide, s), "probabilities") == 2 * 8 * kTokens * kTokens);
+  Shapes torch = s;
+  torch.transformer_engine = false;   // torch's memory-efficient kernel takes any width
+  CHECK(saved_bytes(mixer_block(wide, torch), "probabilities") == kNone);
+}

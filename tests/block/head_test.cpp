@@ -145,3 +145,9 @@ TEST_CASE("hyper-connections are joined before the final norm") {
   const OpList ops = head(text, s, true);
   CHECK(elements(ops, ParamGroup::hyper_connections) == 4LL * 4 * 4096 + 4 + 1);
 }
+
+TEST_CASE("a backward written with a one-hot holds two int64 of a logit beside the softmax and the half-precision logit") {
+  Shapes s = shapes(CrossEntropy::unfused, 4);
+  s.eager_loss = s.one_hot_loss = true;
+  CHECK(loss_bytes(head(TextSpec{}, s, true), Moment::backward) == 22LL * 4096 * kVocab / 4);
+}

@@ -34,7 +34,7 @@ std::vector<MeasuredRun> read(const std::string& rows) {
 
 TEST_CASE("every carried row reads") {
   for (const char* file :
-       {"memory.json", "throughput.json", "published_layouts.json", "reported_runs.json"}) {
+       {"memory.json", "throughput.json", "published_layouts.json", "reported_runs.json", "free_reports.json"}) {
     const auto runs = io::load_measured(kFolder + file);
     CHECK(runs.size() >= 20);
     for (const MeasuredRun& r : runs) {
@@ -289,7 +289,7 @@ TEST_CASE("what tools do where a row is silent") {
   CHECK(runs[2].scenario.job.training.expert_capacity_factor == 1.1);
   CHECK(runs[2].scenario.job.training.token_drop);
   CHECK(runs[2].scenario.base.dispatcher == Dispatcher::hybridep);
-  CHECK(runs[3].scenario.job.training.sequence_length == 576);  // 2048 x 0.2 x (1 + 3 / sqrt(32)), in steps of 64
+  CHECK(runs[3].scenario.job.training.sequence_length == 576);  // 410 x (1 + 3 / sqrt(32)), in steps of 64
   CHECK(runs[4].scenario.base.offload.optimizer_fraction == 0.25);
 }
 
@@ -395,4 +395,75 @@ TEST_CASE("effects read, each with both of its runs carried") {
     CAPTURE(e.id);
     CHECK((e.measured.has_value() || !e.outcome.empty()));
   }
+}
+
+namespace {
+
+/// One row of a tool, read.
+MeasuredRun tool_row(const std::string& software, const std::string& framework, const std::string& training,
+                     const std::string& layout, const std::string& date = "2026-01-15") {
+  const auto runs = read(R"([{"id": "a", "date": ")" + date + R"(", "model": "Qwen3-8B", "hardware": "h100-hgx", "gpus": 8,
+    "training": )" + training + R"(, "layout": )" + layout + R"(, "stack": {"software": ")" + software +
+                         R"(", "framework": ")" + framework + R"("}}])");
+  CHECK(runs[0].invalid == "");
+  return runs[0];
+}
+
+}  // namespace
+
+TEST_CASE("torchtitan's loss: single operations, then compiled, then in chunks") {
+  const char *training = R"({"task": "pretrain", "sequence_length": 4096})", *layout = R"({"sharding": "full"})";
+  const auto stack = [&](const char* date) {
+    return tool_row("torchtitan, compile", "torch_fsdp2", training, layout, date).scenario.job.stack;
+  };
+  CHECK(stack("2024-12").eager_loss);
+  CHECK_FALSE(stack("2025-10-31").eager_loss);
+  CHECK_FALSE(stack("2025-10-31").chunked_cross_entropy);
+  CHECK(stack("2026-08").chunked_cross_entropy);
+  CHECK_FALSE(stack("").eager_loss);
+}
+
+TEST_CASE("NeMo-RL's one-hot of a split vocabulary, until it went") {
+  const char* training = R"({"task": "sft", "sequence_length": 4096})";
+  const auto one_hot = [&](const char* framework, const char* layout, const char* date) {
+    return tool_row("NeMo-RL", framework, training, layout, date).scenario.job.stack.one_hot_loss;
+  };
+  CHECK(one_hot("torch_fsdp2", R"({"tp": 4})", "2025-05-13"));
+  CHECK(one_hot("megatron", "{}", "2025-05-13"));
+  CHECK_FALSE(one_hot("torch_fsdp2", "{}", "2025-05-13"));
+  CHECK_FALSE(one_hot("megatron", "{}", "2025-08-12"));
+}
+
+TEST_CASE("whose state is in fp32") {
+  const char *training = R"({"task": "sft", "sequence_length": 4096})", *layout = R"({"sharding": "full"})";
+  const auto master = [&](const char* software, const char* framework) {
+    return tool_row(software, framework, training, layout).scenario.job.training.optimizer.main_params_dtype;
+  };
+  CHECK(master("torchtitan", "torch_fsdp2") == DType::fp32);
+  CHECK(master("prime-rl", "torch_fsdp2") == DType::fp32);
+  CHECK(master("ms-swift", "other") == DType::fp32);   // DeepSpeed
+  CHECK(master("torchtune", "torch_fsdp2") == DType::bf16);
+}
+
+TEST_CASE("what a row calls itself gives way to what it states") {
+  const MeasuredRun swift = tool_row("ms-swift", "other", R"({"task": "sft", "sequence_length": 4096})", R"({"tp": 4})");
+  CHECK(swift.scenario.job.stack.framework == Framework::megatron);
+  CHECK(swift.scenario.job.stack.name == "ms-swift");
+  const MeasuredRun lora = tool_row("Megatron-Bridge", "megatron", R"({"task": "sft", "sequence_length": 4096,
+    "lora": {"rank": 8, "target_modules": ["q_proj", "v_proj", "o_proj"]}})", "{}");
+  CHECK(lora.scenario.job.training.task == Task::lora);
+  CHECK(lora.scenario.job.training.lora->target_modules == std::vector<std::string>{"linear_qkv", "linear_proj"});
+  const MeasuredRun odd = tool_row("Megatron-Bridge", "megatron", R"({"task": "sft", "sequence_length": 32710})", R"({"tp": 4})");
+  CHECK(odd.scenario.job.training.sequence_length == 32712);
+  const MeasuredRun flat = tool_row("Megatron-Bridge", "megatron", R"({"task": "sft", "sequence_length": 4096})", R"({"vpp": 4})");
+  CHECK(flat.scenario.base.vpp == 1);
+}
+
+TEST_CASE("samples are as long as they are, whatever length is allowed") {
+  const auto length = [](const char* limit) {
+    return tool_row("ms-swift (mcore)", "megatron", std::string(R"({"task": "sft", "packing": false, "sequence_length": )") + limit + "}",
+                    R"({"micro_batch_size": 16})").scenario.job.training.sequence_length;
+  };
+  CHECK(length("2048") == length("8192"));
+  CHECK(length("256") == 256);
 }

@@ -42,6 +42,18 @@ TEST_CASE("bytes a parameter by optimizer setting") {
     in.optimizer.main_grads_dtype = DType::fp32;  // converted, so a copy
     CHECK(per_parameter(in) == 4 + 10.0 / 8);
   }
+  SUBCASE("torch's optimizers step the parameters themselves, sharded or not; ZeRO 2 of another tool has masters") {
+    StaticInputs in = bf16_adam(Sharding::none, 8);
+    in.framework = Framework::torch_fsdp2;
+    OptimizerSpec& o = in.optimizer;
+    o.grad_buffer_dtype = o.main_params_dtype = o.exp_avg_dtype = o.exp_avg_sq_dtype = DType::bf16;
+    CHECK(per_parameter(in) == 8);
+    o.main_params_dtype = DType::fp32;
+    CHECK(per_parameter(in) == 10);
+    in.framework = Framework::other;
+    in.sharding = Sharding::optimizer;
+    CHECK(per_parameter(in) == 2 + 2 + 12.0 / 8 + 4.0 / 8);   // an fp32 copy of bf16 gradients too
+  }
   SUBCASE("sgd keeps one moment") {
     StaticInputs in = bf16_adam(Sharding::none, 8);
     in.optimizer.kind = OptimizerKind::sgd;

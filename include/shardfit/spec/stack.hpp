@@ -62,6 +62,7 @@ struct StackProfile {
   bool parameter_transpose_cache = true;   ///< Hopper keeps fp8 weights transposed too (else made anew in backward)
   bool layerwise_whole_tensors = false;    ///< layer-wise Muon deals out whole tensors (code before 2026-05-21)
   bool eager_loss = false;                 ///< cross entropy of whole fp32 logits as single torch operations
+  bool one_hot_loss = false;               ///< its backward makes an int64 one-hot of the vocabulary shard (NeMo-RL before 2025-07-25)
   bool te_fp32_loss_gradient = false;      ///< te_fused writes its gradient in fp32 beside the logits (TE 2.18)
   int deepep_version = 1;                  ///< 2: the kernels of DeepEP 2, which take far fewer SMs
   bool eager_elementwise = false;          ///< norms and gated activations as single torch operations (Hugging Face)
