@@ -55,11 +55,12 @@ std::string example_of(const SearchSpace& space) {
                        example_of(scenario.space));
 }
 
-/// `layout` with the fields that were given.
-Layout changed_by(const LayoutChoice& choice, const Scenario& scenario, Layout layout) {
+/// Commands that look at one layout take one word a flag.
+void refuse_lists(const LayoutChoice& choice, const std::string& command) {
   for (std::size_t i = 0; i < choice.words.size(); ++i)
-    if (!choice.words[i].empty()) layout = with_field(layout_flags()[i], choice.words[i].front(), scenario, std::move(layout));
-  return layout;
+    if (choice.words[i].size() > 1)
+      throw InputError("", long_name(layout_flags()[i]), std::to_string(choice.words[i].size()) + " values",
+                       "one value for `" + command + "`", "`sweep` takes lists");
 }
 
 /// Sequence parallelism that was asked for beside tp 1, in words: no layout there has it.
@@ -106,11 +107,8 @@ Scenario narrowed(Scenario scenario, const LayoutChoice& choice) {
 
 ChosenLayout choose_layout(const Scenario& scenario, const LayoutChoice& choice, const std::string& command,
                            const std::string& file) {
-  for (std::size_t i = 0; i < choice.words.size(); ++i)
-    if (choice.words[i].size() > 1)
-      throw InputError("", long_name(layout_flags()[i]), std::to_string(choice.words[i].size()) + " values",
-                       "one value for `" + command + "`", "`sweep` takes lists");
-  if (!choice.id.empty()) return {changed_by(choice, scenario, parse_layout_id(choice.id)), {}, {}};
+  refuse_lists(choice, command);
+  if (!choice.id.empty()) return {changed_layout(parse_layout_id(choice.id), choice, scenario, command), {}, {}};
   Scenario fixed = narrowed(scenario, choice);
   if (space_size(fixed.space) != 1 && !choice.any()) nothing_chosen(scenario, command, file);
   ChosenLayout chosen;
@@ -123,6 +121,13 @@ ChosenLayout choose_layout(const Scenario& scenario, const LayoutChoice& choice,
   chosen.layout = layout_at(fixed, 0);
   chosen.dropped = asked_without_tp(choice, chosen.layout.tp);
   return chosen;
+}
+
+Layout changed_layout(Layout layout, const LayoutChoice& choice, const Scenario& scenario, const std::string& command) {
+  refuse_lists(choice, command);
+  for (std::size_t i = 0; i < choice.words.size(); ++i)
+    if (!choice.words[i].empty()) layout = with_field(layout_flags()[i], choice.words[i].front(), scenario, std::move(layout));
+  return layout;
 }
 
 Layout with_field(const LayoutFlag& flag, const std::string& word, const Scenario& scenario, Layout layout) {

@@ -54,6 +54,9 @@ Scenario narrowed(Scenario scenario, const LayoutChoice& choice);
 /// parallelism, delayed weight gradients with expert overlap, as in the layouts of a search.
 Layout with_field(const LayoutFlag& flag, const std::string& word, const Scenario& scenario, Layout layout);
 
+/// `layout` with the fields that the flags name. Throws InputError for a flag with several values.
+Layout changed_layout(Layout layout, const LayoutChoice& choice, const Scenario& scenario, const std::string& command);
+
 /// One layout of the scenario: a fixed layout, an id, or flags. Where flags leave axes open, the first value of each is
 /// taken and `assumed` says so. Throws InputError if the search is open and nothing was given; `file` is the scenario as
 /// the user named it.
