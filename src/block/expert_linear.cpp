@@ -30,7 +30,10 @@ double one_by_one(const MoeSizes& z, const Shapes& s) { return s.fused_grouped_m
 void add_expert_cast(Work& work, const char* name, double columns, const MoeSizes& z, const Shapes& s) {
   if (!is_quantized(s.precision)) return;
   add_quantize(work, name, z.busy_rows, columns, s);
-  if (s.precision != Precision::nvfp4) work.kernels.back().launches *= one_by_one(z, s);   // nvfp4's take up to 64 at once
+  if (s.precision == Precision::nvfp4) return;   // takes up to 64 at once
+  Kernel& cast = work.kernels.back();
+  cast.looped = cast.launches * (one_by_one(z, s) - 1);
+  cast.launches += cast.looped;
 }
 
 Kernel grouped_gemm(const char* name, Pass pass, double n, double k, const MoeSizes& z, const Shapes& s) {

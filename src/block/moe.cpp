@@ -21,6 +21,7 @@ MoeSizes moe_sizes(const MoeMlpSpec& spec, const Shapes& s) {
   z.num_experts = spec.num_experts;
   z.local_experts = spec.num_experts / s.ep;
   z.top_k = spec.num_experts_per_tok;
+  z.limit = {spec.router.n_group, spec.router.topk_group};
   z.group = s.ep * s.etp;
   z.inner = spec.latent_size.value_or(int(s.hidden));
   z.width = spec.intermediate_size / s.etp;
@@ -37,8 +38,8 @@ MoeSizes moe_sizes(const MoeMlpSpec& spec, const Shapes& s) {
   return z;
 }
 
-double distinct_hits(double places, double picks) {
-  return places <= 1 ? 1 : places * (1 - std::pow(1 - 1 / places, picks));
+double rank_hits(const MoeSizes& z, const Shapes& s) {
+  return s.etp * expected_parts_hit(s.ep, int(z.num_experts), z.top_k, z.limit);
 }
 
 void append_moe(const MoeMlpSpec& spec, const Shapes& s, OpList& ops) {
@@ -46,9 +47,9 @@ void append_moe(const MoeMlpSpec& spec, const Shapes& s, OpList& ops) {
   ops.push_back(router_op(spec, sizes, s));
   ops.push_back(preprocess_op(sizes, s));
   if (spec.latent_size) ops.push_back(latent_down_op(sizes, s));
-  ops.push_back(dispatch_op(spec, sizes, s));
+  ops.push_back(dispatch_op(sizes, s));
   append_experts(spec, sizes, s, ops);
-  ops.push_back(combine_op(spec, sizes, s));
+  ops.push_back(combine_op(sizes, s));
   if (spec.latent_size) ops.push_back(latent_up_op(sizes, s));
   if (spec.shared_expert) append_shared_expert(spec, s, ops);
 }

@@ -39,11 +39,6 @@ bool fuses_permutation(const Shapes& s) {
 
 double load_of(const MoeSizes& z) { return z.rows > 0 ? z.busy_rows / z.rows : 1; }
 
-/// Ranks that one token reaches, of those that the library sends to once.
-double rank_hits(const MoeSizes& z, const Shapes& s) {
-  return distinct_hits(z.group, double(z.top_k) * s.etp);
-}
-
 /// With HybridEP a token brings its row of routing probabilities, fp32, one for every expert of the NVLink domain that it
 /// goes to, and its gradient comes back with the token's. DeepEP sends the chosen ones only (12 B each: left out).
 /// Source: deepseek-ai/DeepEP hybrid-ep branch, csrc/hybrid_ep/backend/hybrid_ep_backend.cuh.
@@ -52,8 +47,7 @@ double probability_row_bytes(const MoeSizes& z, const Shapes& s) {
   return s.dispatcher == Dispatcher::hybridep ? kFp32 * double(z.num_experts) * s.etp * s.domain_share : 0;
 }
 
-Traffic token_exchange(CollectiveKind kind, bool with_probabilities, const MoeMlpSpec& spec, const MoeSizes& z,
-                       const Shapes& s) {
+Traffic token_exchange(CollectiveKind kind, bool with_probabilities, const MoeSizes& z, const Shapes& s) {
   const bool per_rank = fuses_permutation(s);
   Traffic t;
   t.name = kind == CollectiveKind::dispatch ? "dispatch" : "combine";
@@ -62,11 +56,11 @@ Traffic token_exchange(CollectiveKind kind, bool with_probabilities, const MoeMl
   t.hides = Hides::expert_overlap;
   t.tokens = z.tokens * load_of(z);
   t.width_bytes = double(z.inner) * s.e + (with_probabilities ? probability_row_bytes(z, s) : 0);
-  t.top_k = per_rank ? z.top_k * s.etp : z.top_k;
-  t.bytes = t.tokens * t.top_k * t.width_bytes;
-  t.num_experts = int(z.num_experts) * (per_rank ? s.etp : 1);  // an expert has a place on each of its ranks
-  t.num_groups = spec.router.n_group;
-  t.groups_chosen = spec.router.topk_group;
+  t.top_k = z.top_k;
+  t.replicas = per_rank ? s.etp : 1;
+  t.bytes = t.tokens * t.top_k * t.replicas * t.width_bytes;
+  t.num_experts = int(z.num_experts);
+  t.limit = z.limit;
   return t;
 }
 
@@ -82,8 +76,7 @@ Traffic gather_like(const char* name, Group group, CollectiveKind kind, double b
 
 /// Traffic of one direction: tokens to experts (`dispatch`) or back. Probabilities go with the tokens of a dispatch, and
 /// their gradients with those of its backward.
-void add_exchange(Work& work, bool to_experts, bool of_dispatch, const MoeMlpSpec& spec, const MoeSizes& z,
-                  const Shapes& s) {
+void add_exchange(Work& work, bool to_experts, bool of_dispatch, const MoeSizes& z, const Shapes& s) {
   if (z.group == 1) return;
   const CollectiveKind grow = to_experts ? CollectiveKind::all_gather : CollectiveKind::reduce_scatter;
   if (s.dispatcher == Dispatcher::allgather) {
@@ -92,7 +85,7 @@ void add_exchange(Work& work, bool to_experts, bool of_dispatch, const MoeMlpSpe
     return;
   }
   const CollectiveKind kind = to_experts ? CollectiveKind::dispatch : CollectiveKind::combine;
-  if (s.ep > 1 || fuses_permutation(s)) work.traffic.push_back(token_exchange(kind, of_dispatch, spec, z, s));
+  if (s.ep > 1 || fuses_permutation(s)) work.traffic.push_back(token_exchange(kind, of_dispatch, z, s));
   if (s.etp > 1 && !fuses_permutation(s))
     work.traffic.push_back(gather_like("expert_rows", Group::etp, grow, z.busy_rows * double(z.inner) * s.e));
 }
@@ -137,18 +130,18 @@ void add_dispatch_host(Op& op, bool to_experts, const MoeSizes& z, const Shapes&
   if (runs_backward(s)) add_host(op.backward, backward.calls + padding, backward.launches + padding);
 }
 
-Op exchange_op(bool to_experts, const MoeMlpSpec& spec, const MoeSizes& z, const Shapes& s) {
+Op exchange_op(bool to_experts, const MoeSizes& z, const Shapes& s) {
   Op op;
   op.name = to_experts ? "dispatch" : "combine";
   op.view = to_experts ? View::dispatch : View::combine;
   op.recomputed_by = kDroppedByMoe;
   op.scope = GraphScope::moe;
   add_permute(op.forward, Pass::forward, z, s);
-  add_exchange(op.forward, to_experts, to_experts, spec, z, s);
+  add_exchange(op.forward, to_experts, to_experts, z, s);
   add_dispatch_host(op, to_experts, z, s);
   if (!runs_backward(s)) return op;
   add_permute(op.backward, Pass::dgrad, z, s);
-  add_exchange(op.backward, !to_experts, to_experts, spec, z, s);
+  add_exchange(op.backward, !to_experts, to_experts, z, s);
   return op;
 }
 
@@ -177,8 +170,8 @@ Transient exchange_buffers(const char* name, const MoeSizes& z, const Shapes& s)
 
 }  // namespace
 
-Op dispatch_op(const MoeMlpSpec& spec, const MoeSizes& z, const Shapes& s) {
-  Op op = exchange_op(true, spec, z, s);
+Op dispatch_op(const MoeSizes& z, const Shapes& s) {
+  Op op = exchange_op(true, z, s);
   // The host reads how many rows arrive, unless they are padded to capacity or their number is known
   // beforehand.
   if (!s.drop_and_pad && !s.host_free_dispatch) op.forward.host.syncs = 1;
@@ -187,8 +180,8 @@ Op dispatch_op(const MoeMlpSpec& spec, const MoeSizes& z, const Shapes& s) {
   return op;
 }
 
-Op combine_op(const MoeMlpSpec& spec, const MoeSizes& z, const Shapes& s) {
-  Op op = exchange_op(false, spec, z, s);
+Op combine_op(const MoeSizes& z, const Shapes& s) {
+  Op op = exchange_op(false, z, s);
   Transient buffers = exchange_buffers("fc2_out_send_and_receive", z, s);
   const Bytes fc2_out = tensor_bytes(z.rows, double(z.inner), s.e);
   buffers.bytes += fc2_out;

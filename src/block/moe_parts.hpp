@@ -14,6 +14,7 @@ struct MoeSizes {
   double tokens = 0;  ///< T, tokens that the rank brings to the dispatcher
   std::int64_t num_experts = 0, local_experts = 0;
   int top_k = 0;
+  RoutingLimit limit;
   int group = 1;            ///< ep * etp, ranks of the dispatcher
   std::int64_t inner = 0;   ///< width that the experts read and write: latent_size or hidden
   std::int64_t width = 0;   ///< intermediate columns of one expert on the rank
@@ -27,15 +28,15 @@ struct MoeSizes {
 /// Source: Megatron-LM core/transformer/moe/{moe_utils,token_dispatcher}.py (get_capacity, num_out_tokens).
 MoeSizes moe_sizes(const MoeMlpSpec& spec, const Shapes& shapes);
 
-/// Distinct of `places` that `picks` independent uniform picks hit: places * (1 - (1 - 1/places)^picks).
-double distinct_hits(double places, double picks);
+/// Ranks that one token reaches, of those that the expert libraries send to once; all etp ranks of an expert's.
+double rank_hits(const MoeSizes& sizes, const Shapes& shapes);
 
 /// Router GEMM, scores and top-k.
 Op router_op(const MoeMlpSpec& spec, const MoeSizes& sizes, const Shapes& shapes);
 /// What the dispatcher works out from the routing map before any token moves.
 Op preprocess_op(const MoeSizes& sizes, const Shapes& shapes);
-Op dispatch_op(const MoeMlpSpec& spec, const MoeSizes& sizes, const Shapes& shapes);
-Op combine_op(const MoeMlpSpec& spec, const MoeSizes& sizes, const Shapes& shapes);
+Op dispatch_op(const MoeSizes& sizes, const Shapes& shapes);
+Op combine_op(const MoeSizes& sizes, const Shapes& shapes);
 /// The two shared projections around experts of a smaller width.
 Op latent_down_op(const MoeSizes& sizes, const Shapes& shapes);
 Op latent_up_op(const MoeSizes& sizes, const Shapes& shapes);

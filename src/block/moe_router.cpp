@@ -60,7 +60,7 @@ Bytes map_bytes(const MoeSizes& z, const Shapes& s) {
     case Dispatcher::hybridep:
       return tensor_bytes(z.tokens, experts * s.etp, kIndex) + tensor_bytes(z.tokens, experts, 1);
     case Dispatcher::deepep:
-      return tensor_bytes(z.tokens * distinct_hits(z.group, double(z.top_k) * s.etp), 2 * local + 1, kIndex);
+      return tensor_bytes(z.tokens * rank_hits(z, s), 2 * local + 1, kIndex);
     default:
       return Bytes{};  // measured with the router's
   }

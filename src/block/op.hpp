@@ -5,6 +5,7 @@
 #include <optional>
 #include <vector>
 
+#include "block/expert_hits.hpp"
 #include "shardfit/base/units.hpp"
 #include "shardfit/spec/layout.hpp"
 #include "shardfit/spec/precision.hpp"
@@ -84,6 +85,7 @@ struct Kernel {
   double bytes = 0;                        ///< memory, permute, quantize: bytes moved
   bool fp4_cast = false;                   ///< quantize: nvfp4 (Hadamard, stochastic rounding)
   double launches = 1;                     ///< launches that this entry stands for (casts of each expert, passes)
+  double looped = 0;                       ///< of those, launches by a loop in C++: the host pays the driver's call alone
 };
 
 /// Process groups, by Megatron's names. tp_ep is the dispatcher's group (etp x ep consecutive ranks); cp_a2a and cp_p2p are
@@ -112,7 +114,9 @@ struct Traffic {
   // dispatch and combine only
   double tokens = 0;                       ///< T, tokens that the rank brings
   double width_bytes = 0;                  ///< bytes of one token
-  int top_k = 0, num_experts = 0, groups_chosen = 0, num_groups = 1;
+  int top_k = 0, num_experts = 0;
+  int replicas = 1;                        ///< ranks of the group that hold a part of each expert (etp)
+  RoutingLimit limit;
 };
 
 /// CPU work of loops that read device values all the time, so that the device idles: exposed, never hidden or graphed.

@@ -52,8 +52,8 @@ int sms_taken(const Network& network) noexcept {
 double copy_time_us(const block::Traffic& t, const GroupLinks& links, const Network& network) noexcept {
   const CopyCost& cost = copy_cost(network, t.kind == block::CollectiveKind::dispatch);
   if (cost.sm_gb_per_s <= 0) return 0;
-  double copies = expected_parts_hit(links.size, t.num_experts, t.top_k);
-  if (links.domains > 1) copies += cost.copies_per_domain * expected_domains_hit(links.domains, t);
+  double copies = expected_ranks_hit(t, links);
+  if (links.domains > 1) copies += cost.copies_per_domain * expected_domains_hit(t, links);
   return t.tokens * (cost.token_us + copies * t.width_bytes / (cost.sm_gb_per_s * kGbPerS)) / sms_taken(network);
 }
 

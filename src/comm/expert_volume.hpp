@@ -6,12 +6,10 @@
 
 namespace shardfit::comm {
 
-/// Expected number of distinct parts that a token reaches, when `parts` equal parts hold `experts` experts and the
-/// token picks `top_k` distinct ones at random.
-double expected_parts_hit(double parts, int experts, int top_k) noexcept;
+/// Expected number of ranks that get a copy of a token, its own among them.
+double expected_ranks_hit(const block::Traffic& traffic, const topology::GroupLinks& links) noexcept;
 
-/// The same with group-limited routing: experts lie in `num_groups` consecutive groups of which a token may use
-/// `groups_chosen`.
-double expected_domains_hit(double domains, const block::Traffic& traffic) noexcept;
+/// The same of NVLink domains.
+double expected_domains_hit(const block::Traffic& traffic, const topology::GroupLinks& links) noexcept;
 
 }  // namespace shardfit::comm

@@ -34,19 +34,19 @@ SentBytes pairwise(double bytes, const GroupLinks& links) {
 }
 
 SentBytes deduplicated(const block::Traffic& t, const GroupLinks& links) {
-  const double n = links.size, m = links.domains <= 1 ? n : members_of(links);
+  const double m = links.domains <= 1 ? links.size : members_of(links);
   const double brought = t.tokens * t.width_bytes;
-  const double ranks = brought * expected_parts_hit(n, t.num_experts, t.top_k) * (1 - 1 / m);
+  const double ranks = brought * expected_ranks_hit(t, links) * (1 - 1 / m);
   if (links.domains <= 1) return {ranks, 0};
   const double domains = links.domains;
-  return {ranks, brought * expected_domains_hit(domains, t) * (1 - 1 / domains)};
+  return {ranks, brought * expected_domains_hit(t, links) * (1 - 1 / domains)};
 }
 
 SentBytes expert_tokens(const block::Traffic& t, const GroupLinks& links, Dispatcher dispatcher) {
   const double n = links.size;
   switch (dispatcher) {
     case Dispatcher::allgather: return ring(t.tokens * t.width_bytes * (n - 1), links);
-    case Dispatcher::alltoall: return pairwise(t.top_k * t.tokens * t.width_bytes, links);
+    case Dispatcher::alltoall: return pairwise(t.top_k * t.replicas * t.tokens * t.width_bytes, links);
     default: return deduplicated(t, links);
   }
 }

@@ -26,6 +26,10 @@ constexpr double kGraphedGapShare = 0.4;
 /// SMs of the GPU that `scan_tflops` is stated for (H100 SXM). Datasheet.
 constexpr double kScanReferenceSms = 132;
 
+/// cudaLaunchKernel takes 1 to 3 us of the host, without what PyTorch does around it. Measured (public launch-overhead
+/// microbenchmarks).
+constexpr double kDriverLaunchUs = 2;
+
 /// TF32 tensor rate over bf16 on every generation since Ampere. Datasheet. What Transformer Engine multiplies fp32 in
 /// (common/gemm/cublaslt_gemm.cu: CUBLAS_COMPUTE_32F_FAST_TF32); torch keeps to fp32's own peak unless told otherwise, where
 /// it is given.
@@ -115,6 +119,7 @@ Device make_device(const Job& job) {
   d.host_speed = job.hardware.node.host_speed.value;
   d.host_call = kMicro * c[Coefficient::host_call_us] / d.host_speed;
   d.host_launch = kMicro * c[Coefficient::host_launch_us] / d.host_speed;
+  d.driver_launch = kMicro * kDriverLaunchUs / d.host_speed;
   assert(d.sms > 0 && d.memory_bandwidth > 0 && d.quantize_bandwidth > 0 && d.scan_flops > 0);
   assert(d.gemm[Math::bf16].rate_tflops > 0 && d.attention_curves > 0);
   return d;

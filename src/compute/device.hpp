@@ -27,6 +27,7 @@ struct Device {
   double graphed_gap_share = 1;             ///< of that inside a graph
   double host_call = 0;                     ///< s of a call of a module, function or hook, without its launches
   double host_launch = 0;                   ///< s a launch
+  double driver_launch = 0;                 ///< s of a launch by a loop in C++
   double host_speed = 1;                    ///< which both have in them already
 };
 

@@ -47,6 +47,7 @@ WorkTime& WorkTime::operator+=(const WorkTime& o) {
   quantize += o.quantize;
   wgrad += o.wgrad;
   kernels += o.kernels;
+  looped += o.looped;
   calls += o.calls;
   syncs += o.syncs;
   idle += o.idle;
@@ -60,6 +61,7 @@ WorkTime time_of(const block::Work& work, const Device& device) {
   for (const block::Kernel& kernel : work.kernels) {
     add(kernel, device, sum);
     sum.kernels += kernel.launches;
+    sum.looped += kernel.looped;
   }
   for (const block::Traffic& traffic : work.traffic) sum.kernels += traffic.calls;
   sum.calls = work.host.calls;

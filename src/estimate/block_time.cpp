@@ -86,6 +86,7 @@ void add_op(PassSum& sum, const TimedOp& op, bool forward, const Layout& layout,
   (experts ? sum.halves.experts : sum.halves.attention) += pass.device(0, 0) - pass.ep;
   Launches& launches = op.scope ? sum.in_scope[*op.scope] : sum.without_scope;
   (experts ? launches.kernels_experts : launches.kernels_attention) += work.kernels;
+  launches.looped += work.looped;
   launches.calls += work.calls;
   launches.checkpoints = launches.checkpoints | checkpoints;
   launches.any = true;
@@ -111,7 +112,7 @@ LaunchedPass launched(const PassSum& sum, const CudaGraph& graph, const TimingRa
     p.time.gaps += kernels * gap;
     if (launch == Launch::scope_replay) ++replays;
     if (launch != Launch::eager) return;
-    p.time.host += l.calls * device.host_call + kernels * device.host_launch;
+    p.time.host += l.calls * device.host_call + (kernels - l.looped) * device.host_launch + l.looped * device.driver_launch;
     p.checkpoints = p.checkpoints | l.checkpoints;
   };
   for (std::size_t s = 0; s < kCount<GraphScope>; ++s)

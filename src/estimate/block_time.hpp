@@ -86,6 +86,7 @@ struct Halves {
 /// Launches of the operations of one graph scope: what they cost depends on whether a graph replays them.
 struct Launches {
   double kernels_attention = 0, kernels_experts = 0;   ///< of each half of a layer
+  double looped = 0;                       ///< of both, launches by a loop in C++
   double calls = 0;
   EnumSet<RecomputeModule> checkpoints;    ///< of a rerun: the modules that run again
   bool any = false;

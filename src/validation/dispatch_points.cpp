@@ -57,8 +57,7 @@ block::Traffic call_of(const PointRow& row, CollectiveKind kind, const std::stri
 }
 
 double counted_bytes(const block::Traffic& t, const topology::GroupLinks& links) {
-  const double copies = links.domains > 1 ? comm::expected_domains_hit(links.domains, t)
-                                          : comm::expected_parts_hit(links.size, t.num_experts, t.top_k);
+  const double copies = links.domains > 1 ? comm::expected_domains_hit(t, links) : comm::expected_ranks_hit(t, links);
   return t.tokens * t.width_bytes * copies;
 }
 
@@ -67,7 +66,7 @@ double copy_us(const block::Traffic& t, int ranks, const PointContext& context, 
   Job job;
   job.hardware = hardware;
   job.time = context.time;
-  const double rows = t.tokens * comm::expected_parts_hit(ranks, t.num_experts, t.top_k);
+  const double rows = t.tokens * block::expected_parts_hit(ranks, t.num_experts, t.top_k);
   return 2 * rows * t.width_bytes / compute::make_device(job).memory_bandwidth * 1e6;
 }
 

@@ -135,7 +135,7 @@ TEST_CASE("an overlay gives its cluster back") {
   CHECK(read.gpu.sustained_factor.value == doctest::Approx(0.9 * base.gpu.sustained_factor.value));
   CHECK(read.gpu.sustained_factor.kind == FigureKind::fitted);
   CHECK(read.fabric.nvlink_gb_per_s.value == doctest::Approx(0.8 * base.fabric.nvlink_gb_per_s.value));
-  CHECK(read.node.host_speed.value == doctest::Approx(1.25));
+  CHECK(read.node.host_speed.value == doctest::Approx(1.25 * base.node.host_speed.value));
   CHECK(read.step_time_band.value == doctest::Approx(0.04));
   CHECK(read.step_time_band.kind == FigureKind::fitted);
   CHECK(base.step_time_band.value == 0);

@@ -26,13 +26,13 @@ TEST_CASE("estimate --run predicts what validate scores for the row") {
   for (const auto& quantity : scored["rows"][0]["quantities"])
     if (quantity["name"] == "step_time_s") predicted = quantity["predicted"];
   REQUIRE(predicted > 0);
-  CHECK(estimated["summary"]["step_time_s"].get<double>() == doctest::Approx(predicted).epsilon(1e-12));
+  CHECK(estimated["throughput"]["step_time_s"].get<double>() == doctest::Approx(predicted).epsilon(1e-12));
 }
 
 TEST_CASE("layout flags change the run, flags of the job are refused") {
   const auto changed = parsed({"estimate", kRuns, "--run", kId, "--recompute", "full:uniform:1", "--format", "json"});
   const auto base = parsed({"estimate", kRuns, "--run", kId, "--format", "json"});
-  CHECK(changed["summary"]["step_time_s"].get<double>() > base["summary"]["step_time_s"].get<double>());
+  CHECK(changed["throughput"]["step_time_s"].get<double>() > base["throughput"]["step_time_s"].get<double>());
   for (const std::vector<std::string>& job : {std::vector<std::string>{"--gpus", "64"}, {"--hardware", "b200-hgx"}, {"--set", "training.sequence_length=1"}}) {
     std::vector<std::string> args{"estimate", kRuns, "--run", kId};
     args.insert(args.end(), job.begin(), job.end());
@@ -43,7 +43,7 @@ TEST_CASE("layout flags change the run, flags of the job are refused") {
 }
 
 TEST_CASE("an id that no row has names the nearest") {
-  const Ran ran = run({"explain", kRuns, "--run", "26.04-pretrain-llama3.1-405b-gb200-256g-fp8-sc"});
+  const Ran ran = run({"explain", kRuns, "--run", "26.04-pretrain-llama3.1-405b-gb200-256g-fp8-c"});
   CHECK(ran.code == 2);
   CHECK(ran.err.find("did you mean \"" + kId + "\"") != std::string::npos);
 }

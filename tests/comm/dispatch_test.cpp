@@ -46,7 +46,7 @@ TEST_CASE("no peers or no tokens: no time") {
 TEST_CASE("inside a domain HybridEP is NVLink bytes over the fitted share, by hand") {
   // 4,096 tokens of 7,168 bf16, top 8 of 256, 64 ranks: 7.73 ranks hit, 63/64 of them elsewhere.
   const auto t = tokens(CollectiveKind::dispatch, 4096, 14336, 8, 256);
-  const double hits = comm::expected_parts_hit(64, 256, 8);
+  const double hits = block::expected_parts_hit(64, 256, 8);
   const double links = 4096 * 14336 * hits * 63 / 64 / (0.88 * 900e9);
   const double copies = 4096 * hits * 14336 / 90e9 / 32;
   const double expected = std::pow(std::pow(links, 4) + std::pow(copies, 4), 0.25) + 40e-6;
@@ -56,7 +56,7 @@ TEST_CASE("inside a domain HybridEP is NVLink bytes over the fitted share, by ha
 
 TEST_CASE("across domains the NIC carries a token once a domain") {
   const auto t = tokens(CollectiveKind::combine, 4096, 14336, 8, 256);
-  const double nic = 4096 * 14336 * comm::expected_parts_hit(8, 256, 8) * 7 / 8 / (0.94 * 50e9);
+  const double nic = 4096 * 14336 * block::expected_parts_hit(8, 256, 8) * 7 / 8 / (0.94 * 50e9);
   const double got = comm::dispatch_time(t, across(8, 8, 900, 50), with(Dispatcher::hybridep, 32));
   CHECK(got / (nic + 40e-6) == doctest::Approx(1).epsilon(0.01));
 }
@@ -119,7 +119,7 @@ TEST_CASE("HybridEP kernels on GB200 against published bandwidth") {
   for (const Row& r : {Row{8, 764}, Row{16, 707}, Row{24, 666}, Row{32, 642}, Row{36, 632}}) {
     CAPTURE(r.ranks);
     const int experts = 8 * r.ranks;
-    const double measured = 4096 * 14336 * comm::expected_parts_hit(r.ranks, experts, 8) / (r.gb_per_s * 1e9);
+    const double measured = 4096 * 14336 * block::expected_parts_hit(r.ranks, experts, 8) / (r.gb_per_s * 1e9);
     const double got = comm::dispatch_time(tokens(CollectiveKind::dispatch, 4096, 14336, 8, experts),
                                            one_domain(r.ranks, 900), with(Dispatcher::hybridep, 32));
     CHECK(got == doctest::Approx(measured).epsilon(0.2));

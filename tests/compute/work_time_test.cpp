@@ -56,10 +56,12 @@ TEST_CASE("launches: of kernels, of collectives, and what the lists do not show"
   const double kinds = double(work.kernels.size());
   CHECK(time_of(work, sample_device()).kernels == 20 + kinds);
   work.kernels.front().launches = 3;
+  work.kernels.front().looped = 2;
   work.traffic.resize(1);
   work.traffic.front().calls = 2;
   const WorkTime t = time_of(work, sample_device());
   CHECK(t.kernels == 20 + kinds + 2 + 2);
+  CHECK(t.looped == 2);
   CHECK(t.calls == 3);
 }
 

@@ -67,7 +67,7 @@ struct NodeSpec {
   HostCpu cpu = HostCpu::x86;
   Figure host_link_gb_per_s;               ///< per GPU and direction, GPU to host memory
   Figure host_memory_gib;                  ///< per node
-  Figure host_speed{1, FigureKind::assumed, "the hosts that the shared coefficients were fitted on"};   ///< of Python and launches
+  Figure host_speed{1, FigureKind::assumed, "as that of DGX H100 (Xeon 8480C), to which the shared coefficients refer"};   ///< of Python and launches
 };
 
 /// The NVSwitch chips of an NVLink domain. Each is a plane: every GPU has links to it, and a message is spread over all.
