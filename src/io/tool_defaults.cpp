@@ -66,7 +66,7 @@ void set_gathers(const Tool& tool, Json& run) {
 }
 
 /// torchtitan left its loss out of torch.compile up to this day (bbb1b616e), and since the other takes the loss in chunks of
-/// the sequence (ChunkedCELoss, 36fb2f5 and after; the default of its model configurations). Kind: read.
+/// the sequence (ChunkedCELoss, 786e26f8e; its Llama and DeepSeek configurations take it). Kind: read.
 constexpr const char* kTitanCompilesLossSince = "2025-04-02";
 constexpr const char* kTitanChunksLossSince = "2026-04-27";
 
@@ -93,7 +93,7 @@ void set_loss(const Tool& tool, Json& run) {
 ///   torchtitan, NeMo-RL, prime-rl, verl   load parameters in fp32 and compute in bf16 (training.dtype; fp32 by default;
 ///                                         optimization_dtype; fsdp_config.model_dtype).
 ///   DeepSpeed, also under ms-swift        keeps an fp32 copy and fp32 moments of bf16 weights (bf16_optimizer, stage3).
-/// Source: the configurations named. Kind: read for torchtitan, NeMo-RL and DeepSpeed, assumed for the others.
+/// Source: the configurations named. Kind: read for torchtitan, assumed for the others.
 bool keeps_state_in_fp32(const Tool& tool) {
   return tool.torch && mentions_any(tool.software, {"torchtitan", "NeMo-RL", "prime-rl", "verl", "DeepSpeed", "swift"});
 }
@@ -178,7 +178,7 @@ void drop_idle_vpp(Json& run, std::vector<std::string>& notes) {
 }
 
 /// Megatron-Core's front ends pad rows so that tp and twice cp divide them (sequence parallelism; halves of a context-parallel
-/// rank): a row of another length was padded. Source: Megatron-Bridge training/config.py, ms-swift megatron/trainers/utils.py.
+/// rank): a row of another length was padded. Kind: assumed, the least that divides (Megatron-Bridge pads to 128 by itself).
 void pad_rows(const Tool& tool, Json& run, std::vector<std::string>& notes) {
   if (tool.torch || !has_block(run, "training") || !has_block(run, "layout")) return;
   const int tp = int_of(run["layout"], "tp", 1), cp = int_of(run["layout"], "cp", 1);
