@@ -94,8 +94,8 @@ TEST_CASE("step time of tuned runs") {
   const Scored s = scored("throughput.json", {"tuned"});
   CHECK(s.summary.ok >= 0.97 * s.summary.rows);
   const QuantitySummary& step = quantity(s.summary, "step_time_s");
-  CHECK(step.median_abs_error < 0.034);
-  CHECK(step.p90_abs_error < 0.098);
+  CHECK(step.median_abs_error < 0.033);
+  CHECK(step.p90_abs_error < 0.093);
   CHECK(std::abs(step.bias) < 0.01);
   // Pairs of one layout in two releases are no order of layouts; with them, all predicted equal, 8 of 211 might be wrong.
   CHECK(s.summary.order.pairs >= 171);
@@ -127,8 +127,8 @@ TEST_CASE("layouts that NVIDIA publishes are allowed and fit") {
 
 TEST_CASE("verdicts on reported runs: better than always saying that a run fits") {
   const Scored s = scored("reported_runs.json");
-  CHECK(s.summary.verdicts.balanced_accuracy > 0.8);
-  CHECK(s.summary.verdicts.brier < 0.101);   // the base rate alone: 0.164
+  CHECK(s.summary.verdicts.balanced_accuracy > 0.82);
+  CHECK(s.summary.verdicts.brier < 0.095);   // the base rate alone: 0.164
   CHECK(quantity(s.summary, "peak_gib").median_abs_error < 0.038);
   CHECK(quantity(s.summary, "peak_gib").p90_abs_error < 0.31);
   for (const VerdictGroup& g : verdicts_by(s.runs, s.rows, VerdictField::framework))
@@ -138,9 +138,9 @@ TEST_CASE("verdicts on reported runs: better than always saying that a run fits"
 TEST_CASE("verdicts on free-form reports, mostly of tools outside Megatron-Core: half of them had no part in the model") {
   const Scored s = scored("free_reports.json");
   CHECK(s.summary.ok == s.summary.rows);
-  CHECK(s.summary.verdicts.balanced_accuracy > 0.75);
-  CHECK(s.summary.verdicts.brier < 0.125);   // the base rate alone: 0.172
-  CHECK(quantity(s.summary, "peak_gib").median_abs_error < 0.12);
+  CHECK(s.summary.verdicts.balanced_accuracy > 0.8);
+  CHECK(s.summary.verdicts.brier < 0.1);   // the base rate alone: 0.172
+  CHECK(quantity(s.summary, "peak_gib").median_abs_error < 0.1);
 }
 
 TEST_CASE("no row is skipped: each has a prediction or a reason") {
