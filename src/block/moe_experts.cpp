@@ -33,7 +33,8 @@ constexpr double activation_backward_tensors(double inputs) { return (1 + 2 * in
 // Expert biases (gpt-oss), expert by expert (kind: counted in experts.py:_apply_bias). After fc2 a product with the routing
 // weight in fp32 (4 written), its sum with the rows (6, 4), concatenation (4, 4), cast (4, 2); backward casts (6), multiplies
 // twice (6, 6) and adds up over rows and columns (4, 4). After fc1 a sum (2, 2) and concatenation (2, 2); backward reads for
-// the bias's sum and splits. The stream: the output's cast and the gradient's.
+// the bias's sum and splits. Fused with their products they cost one more read of the output's gradient (Transformer Engine
+// triton/grouped_dbias_dscales.py). The stream: the output's cast and the gradient's.
 constexpr double kBiasForwardInner = 28, kBiasBackwardInner = 26, kBiasColumns = 8, kBiasStream = 8;
 
 // Calls and launches beside the lists' (kind: counted in experts.py): the activation module, its function; a sum of the routing
@@ -97,6 +98,7 @@ double activation_bytes(const MoeMlpSpec& spec, const MoeSizes& z, const Shapes&
   if (spec.bias && !s.fused_grouped_mlp)
     width += (forward ? kBiasForwardInner : kBiasBackwardInner) * double(z.inner) +
              kBiasColumns * inputs * columns;
+  if (spec.bias && s.fused_grouped_mlp && !forward) width += s.e * double(z.inner);   // gradients of bias and routing weight
   return z.busy_rows * width;
 }
 

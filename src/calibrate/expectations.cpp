@@ -53,9 +53,8 @@ Expectation expectation_of(Coefficient c) {
     case Coefficient::dispatch_nvlink: return {0.6, 0.5, 0.9};          // m: HybridEP and DeepEP microbenchmarks
     case Coefficient::alltoall_rate: return {0.7, 0.6, 1};              // m: NCCL all-to-all against them
     case Coefficient::dispatch_network: return {0.9, 0.8, 1};           // m: 45 to 49 of 50 GB/s
-    case Coefficient::expert_overlap_hidden: return {0.7, 0.4, 0.85};   // a
+    case Coefficient::expert_overlap_hidden: return {0.7, 0.4, 0.95};   // a
     case Coefficient::permute_left: return {0.7, 0.2, 1};               // a: what HybridEP's kernels do not fuse
-    case Coefficient::tp_overlap_exposed: return {0.3, 0.2, 0.8};       // m: user-buffer overlap, first and last chunk
     case Coefficient::overlap_slowdown: return {0.25, 0.15, 0.4};       // m: GEMM beside a collective on shared SMs
     case Coefficient::step_overhead_ms: return {60, 20, 120};           // a: launches of the optimizer, logging
     case Coefficient::count: break;

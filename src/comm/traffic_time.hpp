@@ -50,10 +50,10 @@ Bound bound_of(const block::Traffic& traffic, const GroupLinks& links, const Net
 /// Traffic of one operation's pass, s, by what it may hide behind.
 struct TrafficTime {
   double tp = 0;              ///< exposed, or chopped up by tp_comm overlap
-  double tp_hidden = 0;       ///< behind GEMMs in any case
+  double tp_hidden = 0;       ///< behind GEMMs in any case, as far as they last
   double ep = 0;              ///< dispatch, combine and expert-tensor gathers
   double cp = 0;              ///< exposed kinds (a2a, all_gather)
-  double cp_hidden = 0;       ///< ring behind attention
+  double cp_hidden = 0;       ///< ring behind attention, as far as that lasts
 };
 TrafficTime time_of(const block::Work& work, const LayoutLinks& links, const Network& network) noexcept;
 

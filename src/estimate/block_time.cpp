@@ -48,6 +48,15 @@ Launch launch_without_scope(const CudaGraph& graph) {
   return graph.impl == CudaGraphImpl::local && graph.scopes.empty() ? Launch::scope_replay : Launch::eager;
 }
 
+/// What a pass waits for of the tensor-parallel traffic before or after its product. User buffers chop both into a piece a
+/// rank: the longer of the two, and one piece of the other, which has nothing to run beside. Source: Transformer Engine
+/// common/comm_gemm_overlap/comm_gemm_overlap.cpp (split_overlap_ag, split_overlap_rs).
+double exposed_tp(const compute::WorkTime& work, double traffic, const Layout& layout) {
+  if (!layout.overlap.tp_comm) return traffic;
+  const double product = std::max(0.0, work.gemm - work.wgrad);
+  return std::max(0.0, traffic - product) + std::min(traffic, product) / layout.tp;
+}
+
 /// One pass of one operation, but for its launches.
 PassTime pass_of(const compute::WorkTime& work, const comm::TrafficTime& traffic, const Layout& layout,
                  const TimingRates& rates) {
@@ -62,10 +71,13 @@ PassTime pass_of(const compute::WorkTime& work, const comm::TrafficTime& traffic
   const bool fused_permute = layout.dispatcher == Dispatcher::deepep || layout.dispatcher == Dispatcher::hybridep;
   if (fused_permute) t.ep += work.permute * rates.permute_left;
   else t.memory += work.permute;
-  t.tp = traffic.tp * (layout.overlap.tp_comm ? rates.tp_overlap_exposed : 1);
+  const double behind_gemm = std::min(traffic.tp_hidden, work.gemm);
+  t.tp = exposed_tp(work, traffic.tp, layout) + traffic.tp_hidden - behind_gemm;
+  // A ring exchanges beside all steps but the last.
+  const double behind_attention = std::min(traffic.cp_hidden, work.attention * (layout.cp - 1) / layout.cp);
   t.ep += traffic.ep;
-  t.cp = traffic.cp;
-  t.hidden = traffic.tp_hidden + traffic.cp_hidden;
+  t.cp = traffic.cp + traffic.cp_hidden - behind_attention;
+  t.hidden = behind_gemm + behind_attention;
   t.sync = work.syncs * (kCallsAfterSync * rates.device->host_call + rates.device->host_launch) + work.idle;
   t.serial = work.serial;
   return t;

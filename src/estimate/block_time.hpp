@@ -73,7 +73,6 @@ struct TimingRates {
   const comm::LayoutLinks* links = nullptr;
   comm::Network network;
   double permute_left = 1;         ///< Coefficient::permute_left
-  double tp_overlap_exposed = 1;   ///< Coefficient::tp_overlap_exposed
 };
 
 TimedOps time_ops(const block::OpList& ops, const TimingRates& rates);

@@ -42,13 +42,6 @@ template <class F>
 void for_each_data_parallel_call(const Problem& problem, Evaluation& e, const Layout& layout, const GridSizes& grid,
                                  int stage, F f);
 
-/// Exposed and hidden seconds of a step.
-struct DataParallelTime { double exposed = 0, hidden = 0; };
-/// `reductions`, `gathers`: seconds of a step's calls; `forward_s`, `backward_s`: of the stage, one
-/// micro-batch.
-DataParallelTime data_parallel_time(const Layout& layout, const GridSizes& grid, double reductions, double gathers,
-                                    double forward_s, double backward_s);
-
 namespace detail {
 
 /// Bytes of a gathered parameter: of linear layers one for per-tensor fp8 with fp8 gather, a half for packed nvfp4; mxfp8

@@ -4,6 +4,7 @@
 #include <optional>
 #include <vector>
 
+#include "estimate/data_parallel_time.hpp"
 #include "estimate/parts.hpp"
 
 namespace shardfit::estimate {
@@ -39,6 +40,8 @@ struct Pace {
   bool has_slowest = false, has_ledger = false;
   SlowestStage slowest;
   TimeLedger ledger;
+  std::size_t first_window = 0, windows = 0;   ///< in PaceTable::windows_of, of each distinct stage; made with the ledger
+  double forward_round = 0, backward_round = 0;   ///< one micro-batch through all stages, s
 };
 
 /// What all paces of one table have in common.
@@ -59,12 +62,14 @@ class PaceTable {
     paces_.clear();
     sums_of.reset();
     shares.clear();
+    windows_.clear();
     filled = nullptr;
   }
   /// `number`: Parts::cost_number. One without a number is not remembered. Good until the next call.
   Pace& at(std::optional<std::size_t> number, bool expert_overlap) {
     if (!number) {
       unremembered_ = {};
+      unremembered_windows_.clear();
       if (filled == &unremembered_) filled = nullptr;
       return unremembered_;
     }
@@ -76,6 +81,9 @@ class PaceTable {
     return paces_[place];
   }
 
+  /// Where the windows of a pace stand: those of remembered ones one after another.
+  std::vector<StageWindow>& windows_of(const Pace& pace) { return &pace == &unremembered_ ? unremembered_windows_ : windows_; }
+
   // Of the layout last looked at. Expert overlap does not change its sums.
   std::optional<std::size_t> sums_of;      ///< cost number
   std::vector<StageSums> sums;             ///< of each distinct stage
@@ -86,6 +94,7 @@ class PaceTable {
  private:
   PaceKey key_;
   std::vector<Pace> paces_;
+  std::vector<StageWindow> windows_, unremembered_windows_;
   Pace unremembered_;
 };
 

@@ -111,8 +111,7 @@ void Parts::build(const Layout& layout, const ShardKey& key) {
   now_->links[Group::etp] = links_of({layout.etp, 1});
   now_->links[Group::tp_ep] = links_of({layout.ep * layout.etp, 1});
   now_->rates = {.device = &problem_.device, .links = &now_->links, .network = comm::make_network(job, layout),
-            .permute_left = job.time[Coefficient::permute_left],
-            .tp_overlap_exposed = job.time[Coefficient::tp_overlap_exposed]};
+            .permute_left = job.time[Coefficient::permute_left]};
 
   for (int k = 0; k < problem_.layers.size(); ++k) {
     const LayerKind& kind = problem_.layers.kinds[std::size_t(k)];

@@ -6,6 +6,7 @@
 #include <optional>
 #include <vector>
 
+#include "estimate/data_parallel_time.hpp"
 #include "memory/outside.hpp"
 #include "memory/stage_memory.hpp"
 #include "shardfit/spec/layout.hpp"
@@ -38,11 +39,6 @@ struct StageConstants {
   StageHoldings holdings[2];               ///< likewise
   int first_chunk = 0;                     ///< the chunk that embeds
   bool embedding = false, vision = false, head = false;
-};
-
-/// Of a stage's step: data-parallel traffic and optimizer, s.
-struct StepConstants {
-  double reductions = 0, gathers = 0, exposed = 0, optimizer = 0;
 };
 
 /// The constants of the layout at hand, kept while what they come from stays as it is: the parts' tables, pp, vpp, split,

@@ -200,22 +200,53 @@ double step_floor(const Problem& problem, Evaluation& e, const Layout& layout, c
   return (busy + milliseconds(problem.job.time[Coefficient::step_overhead_ms]).value) * (1 - kRounding);
 }
 
+namespace {
+
+/// Notes when each distinct stage works; `paces` holds the seconds of this pace.
+void note_windows(const Evaluation& e, const Layout& layout, PaceTable& paces, Pace& pace) {
+  std::vector<StageWindow>& windows = paces.windows_of(pace);
+  pace.first_window = windows.size();
+  pace.forward_round = pace.backward_round = 0;
+  for (int stage = 0; stage < layout.pp; ++stage) {
+    const double forward = paces.forward[std::size_t(stage)], backward = paces.backward[std::size_t(stage)];
+    // The first stage reduces and gathers in other buckets than those that run the same.
+    if (stage > 1 && e.work(stage).repeats)
+      ++windows.back().alike;
+    else
+      windows.push_back({stage, 1, forward, backward, pace.forward_round, pace.backward_round});
+    pace.forward_round += forward;
+    pace.backward_round += backward;
+  }
+  pace.windows = windows.size() - pace.first_window;
+}
+
+StepAddition added_once(const Problem& problem, Evaluation& e, const Layout& layout, const GridSizes& grid, const Pace& pace) {
+  const StackProfile& stack = problem.job.stack;
+  DataParallelTime time(layout, grid.microbatches, stack.aligns_param_gather(), pace.forward_round, pace.backward_round);
+  for (std::size_t i = 0; i < pace.windows; ++i) {
+    const StageWindow& window = e.paces().windows_of(pace)[pace.first_window + i];
+    const int beyond = pace.slowest.stage - window.stage;
+    time.add(window, step_constants(problem, e, layout, grid, window.stage), beyond >= 0 && beyond < window.alike);
+  }
+  return time.sum();
+}
+
+}  // namespace
+
 StepAccount step_account(const Problem& problem, Evaluation& e, const Layout& layout, const GridSizes& grid) {
   Pace& pace = pace_of(problem, e, layout, grid);
   if (!pace.has_ledger) {
     if (e.paces().filled != &pace) slowest_stage(problem, e, layout, grid);   // another layout's seconds stand there
     e.paces().filled = &pace;
     pace.ledger = microbatch_ledger(problem, e, layout, grid, pace.slowest);
+    note_windows(e, layout, e.paces(), pace);
     pace.has_ledger = true;
   }
   StepAccount account{pace.ledger, pace.slowest.stage};
   TimeLedger& ledger = account.ledger;
-  const StepConstants& once = step_constants(problem, e, layout, grid, account.slowest_stage);
-  const StageSeconds& slowest = pace.slowest.seconds;
-  const DataParallelTime dp =
-      data_parallel_time(layout, grid, once.reductions, once.gathers, slowest.forward_s, slowest.backward_s);
-  ledger.add(TimeTerm::data_parallel, Seconds(dp.exposed + once.exposed));
-  ledger.add(TimeTerm::overlap_slowdown, Seconds(dp.hidden * problem.job.time[Coefficient::overlap_slowdown]));
+  const StepAddition once = added_once(problem, e, layout, grid, pace);
+  ledger.add(TimeTerm::data_parallel, Seconds(once.exposed));
+  ledger.add(TimeTerm::overlap_slowdown, Seconds(once.hidden * problem.job.time[Coefficient::overlap_slowdown]));
   ledger.add(TimeTerm::optimizer, Seconds(once.optimizer));
   ledger.add(TimeTerm::step_overhead, milliseconds(problem.job.time[Coefficient::step_overhead_ms]));
   return account;

@@ -73,6 +73,7 @@ StackProfile read_switches(Object& o, StackProfile p) {
   p.vision_dp_when_cp = o.get("vision_dp_when_cp", p.vision_dp_when_cp);
   read_gradient_sync(o, p);
   p.reshard_after_forward = o.get("reshard_after_forward", p.reshard_after_forward);
+  if (const auto v = o.find("align_param_gather")) p.align_param_gather = v->as_bool();
   p.chunked_cross_entropy = o.get("chunked_cross_entropy", p.chunked_cross_entropy);
   if (const auto v = o.find("deepep_version")) p.deepep_version = v->as_int(1, 2);
   p.eager_elementwise = o.get("eager_elementwise", p.eager_elementwise);

@@ -76,6 +76,14 @@ double input_ready(const ReplayInput& in, Ends& ends, PassKind kind, int chunk, 
   return end < 0 ? -1 : in.shape.pp > 1 ? end + in.p2p : end;
 }
 
+/// When a pass whose rank and input are there at `time` starts: a chunk's first forward awaits its parameters.
+double with_parameters(const ReplayInput& in, const Pass& pass, int chunk, double time) {
+  if (pass.kind != PassKind::forward || pass.microbatch > 0) return time;
+  if (!in.gathers.empty()) time += in.gathers[std::size_t(chunk)];
+  if (!in.gathered_at.empty()) time = std::max(time, in.gathered_at[std::size_t(chunk)]);
+  return time;
+}
+
 bool sends(const ReplayInput& in, PassKind kind, int chunk) {
   if (in.shape.pp == 1) return false;
   return kind == PassKind::forward ? chunk < in.shape.pp * in.shape.vpp - 1 : chunk > 0;
@@ -109,7 +117,7 @@ Replay play(const ReplayInput& in) {
         const double ready = input_ready(in, ends, pass.kind, chunk, pass.microbatch);
         if (ready < 0) break;
         const bool forward = pass.kind == PassKind::forward;
-        const double start = std::max(free[rank], ready);
+        const double start = with_parameters(in, pass, chunk, std::max(free[rank], ready));
         const double end = start + (forward ? in.forward : in.backward)[std::size_t(chunk)];
         const double sending = in.sender_waits && sends(in, pass.kind, chunk) ? in.p2p : 0;
         ends.at(pass.kind, chunk, pass.microbatch) = end;

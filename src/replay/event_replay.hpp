@@ -15,6 +15,9 @@ struct ReplayInput {
   double p2p = 0;                              ///< seconds of one transfer to a neighbour
   /// The sender waits until its tensor has gone (Megatron without overlap_p2p_comm, which needs interleaving).
   bool sender_waits = true;
+  // Gathers of parameters, a number a chunk; none: nothing to gather.
+  std::span<const double> gathers = {};        ///< s between the input of a chunk's first forward and its start
+  std::span<const double> gathered_at = {};    ///< s from the step's begin until a chunk's first forward may start
 };
 
 enum class PassKind { forward, backward, count };

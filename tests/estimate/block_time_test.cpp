@@ -74,6 +74,35 @@ TEST_CASE_FIXTURE(Fixture, "selective recompute reruns the operations of its mod
   CHECK(t.rerun.host == doctest::Approx((1 + 12) * 1e-3));
 }
 
+TEST_CASE_FIXTURE(Fixture, "user buffers leave what outlasts the product, and one piece of the shorter of the two") {
+  Layout layout;
+  layout.tp = 4;
+  TimedOp timed = op(std::nullopt);             // a product of 1 ms forward
+  timed.forward_traffic.tp = 0.4e-3;
+  CHECK(1e3 * block_time({timed}, layout, rates).forward.tp == doctest::Approx(0.4));
+  layout.overlap.tp_comm = true;
+  CHECK(1e3 * block_time({timed}, layout, rates).forward.tp == doctest::Approx(0.4 / 4));
+  timed.forward_traffic.tp = 1.6e-3;
+  CHECK(1e3 * block_time({timed}, layout, rates).forward.tp == doctest::Approx(0.6 + 1.0 / 4));
+}
+
+TEST_CASE_FIXTURE(Fixture, "traffic hides no longer than what it runs beside") {
+  TimedOp timed = op(std::nullopt);
+  timed.forward_traffic.tp_hidden = 1.5e-3;
+  const BlockTime beside_product = block_time({timed}, Layout{}, rates);
+  CHECK(1e3 * beside_product.forward.tp == doctest::Approx(0.5));
+  CHECK(1e3 * beside_product.forward.hidden == doctest::Approx(1));
+
+  Layout ring;
+  ring.cp = 2;                                  // one exchange beside the first of two steps
+  timed.forward_traffic = {};
+  timed.forward_traffic.cp_hidden = 1.5e-3;
+  timed.forward.attention = 2e-3;
+  const BlockTime beside_attention = block_time({timed}, ring, rates);
+  CHECK(1e3 * beside_attention.forward.cp == doctest::Approx(0.5));
+  CHECK(1e3 * beside_attention.forward.hidden == doctest::Approx(1));
+}
+
 TEST_CASE("the soft maximum is the larger one, a little more where both are alike") {
   CHECK(soft_max(1, 0) == 1);
   CHECK(soft_max(0, 2) == 2);

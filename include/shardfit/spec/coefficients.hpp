@@ -28,7 +28,6 @@ enum class Coefficient {
   dispatch_network,        ///< fraction of the NIC in expert traffic across domains
   expert_overlap_hidden,   ///< part of expert traffic hidden by expert overlap
   permute_left,            ///< permute passes left beside HybridEP and DeepEP
-  tp_overlap_exposed,      ///< exposed part of TP collectives with tp_comm overlap
   overlap_slowdown,        ///< slow-down of compute per second of hidden traffic
   step_overhead_ms,        ///< of a step outside the micro-batches
   count
@@ -38,7 +37,7 @@ inline constexpr std::array<std::string_view, kCount<Coefficient>> kNames<Coeffi
     "bf16_rate", "mxfp8_rate", "nvfp4_rate", "grouped_gemm_rate", "attention_backward_rate", "memory_hopper",
     "memory_blackwell", "quantize_bandwidth", "nvfp4_quantize", "scan_tflops", "host_call_us", "host_launch_us",
     "kernel_gap_us", "dispatch_nvlink", "alltoall_rate", "dispatch_network", "expert_overlap_hidden", "permute_left",
-    "tp_overlap_exposed", "overlap_slowdown", "step_overhead_ms"};
+    "overlap_slowdown", "step_overhead_ms"};
 
 struct FittedValue {
   double value = 0, standard_error = 0, low = 0, high = 0;   ///< low, high: plausible range

@@ -58,6 +58,7 @@ struct StackProfile {
   bool vision_dp_when_cp = false;          ///< images split over CP ranks
   bool gradient_sync_every_microbatch = true;  ///< FSDP2 without no_sync
   bool reshard_after_forward = true;
+  std::optional<bool> align_param_gather;  ///< interleaved stages gather at once; none: by entry point
   bool chunked_cross_entropy = false;      ///< fused linear cross entropy: logits never whole
   bool parameter_transpose_cache = true;   ///< Hopper keeps fp8 weights transposed too (else made anew in backward)
   bool layerwise_whole_tensors = false;    ///< layer-wise Muon deals out whole tensors (code before 2026-05-21)
@@ -66,6 +67,11 @@ struct StackProfile {
   bool te_fp32_loss_gradient = false;      ///< te_fused writes its gradient in fp32 beside the logits (TE 2.18)
   int deepep_version = 1;                  ///< 2: the kernels of DeepEP 2, which take far fewer SMs
   bool eager_elementwise = false;          ///< norms and gated activations as single torch operations (Hugging Face)
+
+  /// Source: Megatron-Bridge training/comm_overlap.py sets it where vpp is above 1; Megatron-LM's flag is off unless given.
+  bool aligns_param_gather() const {
+    return align_param_gather.value_or(entry_point == EntryPoint::megatron_bridge);
+  }
 };
 
 }  // namespace shardfit
