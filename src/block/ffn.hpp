@@ -26,7 +26,9 @@ void append_ffn(const Ffn& ffn, const Shapes& shapes, OpList& ops);
 /// Bytes that an activation kernel moves for one element of its output: reads `inputs` (2 gated, 1 not),
 /// writes one.
 constexpr double activation_forward_bytes(int inputs, int e) { return (inputs + 1) * e; }
-/// Backward of the same: reads inputs and output gradient, writes input gradients.
-constexpr double activation_backward_bytes(int inputs, int e) { return (2 * inputs + 1) * e; }
+/// Backward of the same, in tensors of the output's width: reads inputs and output gradient, writes input gradients. (The
+/// compiled kernel writes two halves side by side; what both read, the second has from L2.)
+constexpr double activation_backward_tensors(int inputs) { return 2 * inputs + 1; }
+constexpr double activation_backward_bytes(int inputs, int e) { return activation_backward_tensors(inputs) * e; }
 
 }  // namespace shardfit::block

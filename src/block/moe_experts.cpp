@@ -25,17 +25,18 @@ constexpr double kProbability = 4;              ///< B, fp32
 
 // Bytes moved for an element by grouped kernels (kind: counted, scale fitted with the memory coefficient).
 
-/// Tensors of the activation's width that its backward moves: the gradient of its g inputs (reads 1 + g, writes g), and in
-/// a second kernel, a sum over the row, that of the routing weight (reads 1 + g). Source: Megatron-LM
-/// core/fusions/fused_bias_swiglu.py, weighted_swiglu_back.
-constexpr double activation_backward_tensors(double inputs) { return (1 + 2 * inputs) + (1 + inputs); }
+/// Tensors of the activation's width that its backward moves: the gradient of its inputs, and in a second kernel, a sum over
+/// the row, that of the routing weight (reads 1 + g). Source: Megatron-LM core/fusions/fused_bias_swiglu.py,
+/// weighted_swiglu_back.
+constexpr double weighted_backward_tensors(int inputs) { return activation_backward_tensors(inputs) + 1 + inputs; }
 
-// Expert biases (gpt-oss), expert by expert (kind: counted in experts.py:_apply_bias). After fc2 a product with the routing
-// weight in fp32 (4 written), its sum with the rows (6, 4), concatenation (4, 4), cast (4, 2); backward casts (6), multiplies
-// twice (6, 6) and adds up over rows and columns (4, 4). After fc1 a sum (2, 2) and concatenation (2, 2); backward reads for
-// the bias's sum and splits. Fused with their products they cost one more read of the output's gradient (Transformer Engine
-// triton/grouped_dbias_dscales.py). The stream: the output's cast and the gradient's.
-constexpr double kBiasForwardInner = 28, kBiasBackwardInner = 26, kBiasColumns = 8, kBiasStream = 8;
+// Expert biases (gpt-oss). That of fc1 is added, and its gradient summed, by the products themselves (Transformer Engine
+// pytorch/module/grouped_linear.py). That of fc2 comes after them, expert by expert (kind: counted in experts.py:_apply_bias):
+// a product with the routing weight in fp32 (4 written), its sum with the rows (6, 4), concatenation (4, 4), cast (4, 2);
+// backward casts (6), multiplies twice (6, 6) and adds up over rows and columns (4, 4). In a fused grouped MLP it costs one
+// more read of the output's gradient (Transformer Engine triton/grouped_dbias_dscales.py). The stream: the output's cast and
+// the gradient's.
+constexpr double kBiasForward = 28, kBiasBackward = 26, kBiasStream = 8;
 
 // Calls and launches beside the lists' (kind: counted in experts.py): the activation module, its function; a sum of the routing
 // weights' gradients.
@@ -87,24 +88,34 @@ Op fc1_op(const MoeMlpSpec& spec, const MoeSizes& z, const Shapes& s) {
   return op;
 }
 
-double activation_bytes(const MoeMlpSpec& spec, const MoeSizes& z, const Shapes& s, bool forward) {
-  const double columns = double(z.width), inputs = z.inputs;
-  double width = 0;
-  if (s.fused_grouped_mlp)
-    width = (forward ? 1 : inputs + 1) * s.e * columns;  // outputs written, nothing read again
-  else
-    width = forward ? activation_forward_bytes(z.inputs, s.e) * columns
-                    : activation_backward_tensors(inputs) * columns * s.e;
-  if (spec.bias && !s.fused_grouped_mlp)
-    width += (forward ? kBiasForwardInner : kBiasBackwardInner) * double(z.inner) +
-             kBiasColumns * inputs * columns;
-  if (spec.bias && s.fused_grouped_mlp && !forward) width += s.e * double(z.inner);   // gradients of bias and routing weight
-  return z.busy_rows * width;
+double activation_bytes(const MoeSizes& z, const Shapes& s, bool forward) {
+  const int inputs = z.inputs;
+  // Fused with the products around it: outputs are written, nothing is read again.
+  const double tensors = s.fused_grouped_mlp ? (forward ? 1 : inputs + 1)
+                         : forward           ? activation_forward_bytes(inputs, 1)
+                                             : weighted_backward_tensors(inputs);
+  return z.busy_rows * tensors * s.e * double(z.width);
+}
+
+double bias_bytes(const MoeSizes& z, const Shapes& s, bool forward) {
+  const double width = s.fused_grouped_mlp ? (forward ? 0 : s.e) : forward ? kBiasForward : kBiasBackward;
+  return z.busy_rows * width * double(z.inner);
+}
+
+/// Element-wise work of the experts, weighted by fp32 routing weights.
+void add_elementwise(Work& work, const char* name, double bytes, Pass pass) {
+  if (bytes <= 0) return;
+  Kernel kernel;
+  kernel.name = name;
+  kernel.kind = KernelKind::expert_activation;
+  kernel.pass = pass;
+  kernel.bytes = bytes;
+  work.kernels.push_back(kernel);
 }
 
 Op activation_op(const MoeMlpSpec& spec, const MoeSizes& z, const Shapes& s) {
   Op op = expert_op("expert_activation", kDroppedByActivation);
-  add_memory(op.forward, "expert_activation", activation_bytes(spec, z, s, true));
+  add_elementwise(op.forward, "expert_activation", activation_bytes(z, s, true), Pass::forward);
   add_host(op.forward, kActivationForwardCalls);
   keep(op, s, "expert_fc1_out", tensor_bytes(z.rows, double(z.inputs * z.width), s.e), kDroppedByMoe,
        offload_as(s, OffloadModule::moe_act));
@@ -114,7 +125,7 @@ Op activation_op(const MoeMlpSpec& spec, const MoeSizes& z, const Shapes& s) {
          kDroppedByActivation);
   mark_routed(op, 0, z);
   if (!runs_backward(s)) return op;
-  add_memory(op.backward, "expert_activation", activation_bytes(spec, z, s, false), Pass::dgrad);
+  add_elementwise(op.backward, "expert_activation", activation_bytes(z, s, false), Pass::dgrad);
   add_host(op.backward, kActivationBackwardCalls, kActivationBackwardExtra);
   return op;
 }
@@ -138,8 +149,11 @@ Op fc2_op(const MoeMlpSpec& spec, const MoeSizes& z, const Shapes& s) {
   mark_routed(op, 0, z);
   if (!spec.bias) return op;
   const double stream = kBiasStream * double(s.stream_tokens) * double(s.hidden);
-  add_memory(op.forward, "expert_bias", stream);
-  if (runs_backward(s)) add_memory(op.backward, "expert_bias", stream, Pass::dgrad);
+  add_elementwise(op.forward, "expert_bias", bias_bytes(z, s, true), Pass::forward);
+  add_memory(op.forward, "expert_bias_stream", stream);
+  if (!runs_backward(s)) return op;
+  add_elementwise(op.backward, "expert_bias", bias_bytes(z, s, false), Pass::dgrad);
+  add_memory(op.backward, "expert_bias_stream", stream, Pass::dgrad);
   return op;
 }
 

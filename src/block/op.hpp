@@ -65,7 +65,7 @@ struct Transient {
   Bytes routed{};                          ///< of `bytes`, at balanced routing, the part that grows with imbalance
 };
 
-enum class KernelKind { gemm, grouped_gemm, attention, scan, memory, permute, quantize, count };
+enum class KernelKind { gemm, grouped_gemm, attention, scan, memory, expert_activation, permute, quantize, count };
 enum class Pass { forward, dgrad, wgrad, count };
 
 /// One kernel's shape. Which fields count depends on the kind.
@@ -82,7 +82,7 @@ struct Kernel {
   int head_dim = 0;                        ///< attention: 0 for MLA
   double effective_sequence = 0;           ///< attention: length that decides its efficiency
   bool fp8 = false;                        ///< attention in fp8
-  double bytes = 0;                        ///< memory, permute, quantize: bytes moved
+  double bytes = 0;                        ///< memory, expert_activation, permute, quantize: bytes moved
   bool fp4_cast = false;                   ///< quantize: nvfp4 (Hadamard, stochastic rounding)
   double launches = 1;                     ///< launches that this entry stands for (casts of each expert, passes)
   double looped = 0;                       ///< of those, launches by a loop in C++: the host pays the driver's call alone

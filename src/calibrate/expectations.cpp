@@ -44,6 +44,7 @@ Expectation expectation_of(Coefficient c) {
     case Coefficient::attention_backward_rate: return {0.75, 0.65, 1.1};   // m: training tables, 0.7 to 0.9
     case Coefficient::memory_hopper: return {0.8, 0.35, 0.9};           // m: element-wise kernels of H100
     case Coefficient::memory_blackwell: return {0.65, 0.35, 0.8};       // m: the same, B200 table (0.67)
+    case Coefficient::expert_activation: return {2, 1, 4};              // a: exponentials in fp32, a reduction, lengths that change
     case Coefficient::quantize_bandwidth: return {0.65, 0.4, 0.9};      // k: cast columns of the GEMM tables
     case Coefficient::nvfp4_quantize: return {1.3, 1, 2.5};             // k: the same, nvfp4 over block fp8
     case Coefficient::scan_tflops: return {60, 30, 90};                 // a: public kernel benchmarks of SSD
@@ -98,6 +99,7 @@ bool depends(const Job& job, const SharedVariable& v) {
     case Coefficient::memory_blackwell: return runs_on_generation(job, v.coefficient);
     case Coefficient::scan_tflops: return has_recurrent_mixer(job.model.text);
     case Coefficient::grouped_gemm_rate:
+    case Coefficient::expert_activation:
     case Coefficient::dispatch_nvlink:
     case Coefficient::alltoall_rate:
     case Coefficient::dispatch_network:

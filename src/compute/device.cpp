@@ -110,6 +110,7 @@ Device make_device(const Job& job) {
   const Coefficient memory =
       gpu.generation == GpuGeneration::blackwell ? Coefficient::memory_blackwell : Coefficient::memory_hopper;
   d.memory_bandwidth = d.hbm * c[memory];
+  d.expert_activation_bandwidth = d.memory_bandwidth / c[Coefficient::expert_activation];
   d.permute_bandwidth = d.hbm * kPermuteShare;
   d.quantize_bandwidth = d.hbm * c[Coefficient::quantize_bandwidth];
   d.nvfp4_quantize = c[Coefficient::nvfp4_quantize];

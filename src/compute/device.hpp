@@ -20,7 +20,7 @@ struct Device {
   int attention_curves = 0;
   double attention_tile_rows = 128;         ///< query rows of one sequence and head that an SM works on at a time
   double attention_tail = 0;                ///< of a wave of such tiles: time in which SMs run out of work
-  double memory_bandwidth = 0, permute_bandwidth = 0, quantize_bandwidth = 0;   ///< bytes/s reached
+  double memory_bandwidth = 0, expert_activation_bandwidth = 0, permute_bandwidth = 0, quantize_bandwidth = 0;   ///< bytes/s reached
   double nvfp4_quantize = 1;
   double scan_flops = 0;                    ///< FLOP/s
   double kernel_gap = 0;                    ///< s a kernel outside a graph

@@ -29,6 +29,7 @@ void add(const block::Kernel& kernel, const Device& device, WorkTime& sum) {
     case KernelKind::attention: sum.attention += attention_time(kernel, device); break;
     case KernelKind::scan: sum.scan += scan_time(kernel, device); break;
     case KernelKind::memory: sum.memory += memory_time(kernel, device); break;
+    case KernelKind::expert_activation: sum.memory += expert_activation_time(kernel, device); break;
     case KernelKind::permute: sum.permute += permute_time(kernel, device); break;
     case KernelKind::quantize: sum.quantize += quantize_time(kernel, device); break;
     case KernelKind::count: break;

@@ -25,6 +25,7 @@ double grouped_gemm_time(const block::Kernel& kernel, const Device& device);
 double attention_time(const block::Kernel& kernel, const Device& device);
 double scan_time(const block::Kernel& kernel, const Device& device);
 double memory_time(const block::Kernel& kernel, const Device& device);
+double expert_activation_time(const block::Kernel& kernel, const Device& device);
 double permute_time(const block::Kernel& kernel, const Device& device);
 double quantize_time(const block::Kernel& kernel, const Device& device);
 

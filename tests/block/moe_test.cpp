@@ -77,7 +77,7 @@ TEST_CASE("fp8 experts keep quantised inputs and cast them; the fused MLP has no
   s.fused_grouped_mlp = true;
   const OpList fused = moe(deepseek_v3(), s);
   CHECK(moved_bytes({find(fused, "expert_fc2")}, KernelKind::quantize, false) == 0);
-  CHECK(moved_bytes({find(fused, "expert_activation")}, KernelKind::memory, false) == 32768.0 * 2048 * 2);
+  CHECK(moved_bytes({find(fused, "expert_activation")}, KernelKind::expert_activation, false) == 32768.0 * 2048 * 2);
   CHECK(host_work(fused, false).kernels < host_work(ops, false).kernels / 1.5);
 }
 
@@ -95,7 +95,25 @@ TEST_CASE("mxfp8 experts are cast one by one, their scales rearranged together; 
   // Two casts of 32 experts, scales of two grouped GEMMs; the shared expert's two linears; padding.
   CHECK(host_work(ops, false).kernels == 105 + 2 * 32 + 4 + 2 * 3 + 2);
   // 8 tensors of 32768 rows by 2048 in bf16: 3 read and 2 written by the first kernel, 3 read by the second.
-  CHECK(moved_bytes({find(ops, "expert_activation")}, KernelKind::memory, true) == 32768.0 * 2048 * 2 * 8);
+  CHECK(moved_bytes({find(ops, "expert_activation")}, KernelKind::expert_activation, true) == 32768.0 * 2048 * 2 * 8);
+}
+
+TEST_CASE("expert biases: the first in its product, the second after it, which recompute of the activation does not repeat") {
+  MoeMlpSpec spec = deepseek_v3();
+  spec.bias = true;
+  const OpList plain = moe(deepseek_v3(), on_ep(8)), biased = moe(spec, on_ep(8));
+  const auto bytes = [](const OpList& ops, const char* name, bool backward) {
+    return moved_bytes({find(ops, name)}, KernelKind::expert_activation, backward);
+  };
+  CHECK(bytes(biased, "expert_activation", false) == bytes(plain, "expert_activation", false));
+  CHECK(bytes(biased, "expert_fc2", false) == 28.0 * 32768 * 7168);
+  CHECK(bytes(biased, "expert_fc2", true) == 26.0 * 32768 * 7168);
+  CHECK_FALSE(find(biased, "expert_fc2").recomputed_by.contains(RecomputeModule::moe_act));
+  Shapes s = on_ep(8);
+  s.fused_grouped_mlp = true;
+  const OpList fused = moe(spec, s);
+  CHECK(bytes(fused, "expert_fc2", false) == 0);
+  CHECK(bytes(fused, "expert_fc2", true) == 2.0 * 32768 * 7168);   // the output's gradient once more
 }
 
 TEST_CASE("a frozen layer keeps what gradients through it need") {

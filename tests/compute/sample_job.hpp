@@ -28,7 +28,7 @@ inline Job sample_job() {
   const std::initializer_list<std::pair<Coefficient, double>> values = {
       {Coefficient::bf16_rate, 1.0},          {Coefficient::mxfp8_rate, 0.9},     {Coefficient::nvfp4_rate, 1.0},
       {Coefficient::grouped_gemm_rate, 1.0},  {Coefficient::attention_backward_rate, 0.8},
-      {Coefficient::memory_hopper, 0.6},      {Coefficient::memory_blackwell, 0.5},
+      {Coefficient::memory_hopper, 0.6},      {Coefficient::memory_blackwell, 0.5},  {Coefficient::expert_activation, 1.5},
       {Coefficient::quantize_bandwidth, 0.4}, {Coefficient::nvfp4_quantize, 1.5}, {Coefficient::scan_tflops, 66.0},
       {Coefficient::host_call_us, 15.0},      {Coefficient::host_launch_us, 7.0},  {Coefficient::kernel_gap_us, 3.0}};
   for (const auto& [coefficient, value] : values) job.time.values[coefficient].value = value;

@@ -33,13 +33,14 @@ TEST_CASE("every kind of kernel lands in its own sum") {
   const Device d = sample_device();
   const block::Work work = one_of_each();
   const WorkTime t = time_of(work, d);
-  CHECK(t.gemm == gemm_time(work.kernels[0], d));
-  CHECK(t.experts == grouped_gemm_time(work.kernels[1], d));
-  CHECK(t.attention == attention_time(work.kernels[2], d));
-  CHECK(t.scan == scan_time(work.kernels[3], d));
-  CHECK(t.memory == memory_time(work.kernels[4], d));
-  CHECK(t.permute == permute_time(work.kernels[5], d));
-  CHECK(t.quantize == quantize_time(work.kernels[6], d));
+  const auto kernel = [&work](KernelKind kind) { return work.kernels[std::size_t(kind)]; };
+  CHECK(t.gemm == gemm_time(kernel(KernelKind::gemm), d));
+  CHECK(t.experts == grouped_gemm_time(kernel(KernelKind::grouped_gemm), d));
+  CHECK(t.attention == attention_time(kernel(KernelKind::attention), d));
+  CHECK(t.scan == scan_time(kernel(KernelKind::scan), d));
+  CHECK(t.memory == memory_time(kernel(KernelKind::memory), d) + expert_activation_time(kernel(KernelKind::expert_activation), d));
+  CHECK(t.permute == permute_time(kernel(KernelKind::permute), d));
+  CHECK(t.quantize == quantize_time(kernel(KernelKind::quantize), d));
   CHECK(t.wgrad == 0);
   CHECK(t.syncs == 1);
 }

@@ -17,6 +17,7 @@ enum class Coefficient {
   attention_backward_rate, ///< attention backward over forward rate
   memory_hopper,           ///< fraction of HBM bandwidth in element-wise, norm and permute kernels (and Ampere)
   memory_blackwell,
+  expert_activation,       ///< time of routed experts' activations over that of their bytes as other kernels move them
   quantize_bandwidth,      ///< fraction of HBM bandwidth in quantise kernels
   nvfp4_quantize,          ///< nvfp4 quantise cost over its byte count
   scan_tflops,             ///< Mamba2 / gated DeltaNet scan TFLOP/s on 132 SMs
@@ -35,7 +36,7 @@ enum class Coefficient {
 template <>
 inline constexpr std::array<std::string_view, kCount<Coefficient>> kNames<Coefficient> = {
     "bf16_rate", "mxfp8_rate", "nvfp4_rate", "grouped_gemm_rate", "attention_backward_rate", "memory_hopper",
-    "memory_blackwell", "quantize_bandwidth", "nvfp4_quantize", "scan_tflops", "host_call_us", "host_launch_us",
+    "memory_blackwell", "expert_activation", "quantize_bandwidth", "nvfp4_quantize", "scan_tflops", "host_call_us", "host_launch_us",
     "kernel_gap_us", "dispatch_nvlink", "alltoall_rate", "dispatch_network", "expert_overlap_hidden", "permute_left",
     "overlap_slowdown", "step_overhead_ms"};
 
