@@ -94,8 +94,8 @@ TEST_CASE("step time of tuned runs") {
   const Scored s = scored("throughput.json", {"tuned"});
   CHECK(s.summary.ok >= 0.97 * s.summary.rows);
   const QuantitySummary& step = quantity(s.summary, "step_time_s");
-  CHECK(step.median_abs_error < 0.033);
-  CHECK(step.p90_abs_error < 0.093);
+  CHECK(step.median_abs_error < 0.027);
+  CHECK(step.p90_abs_error < 0.076);
   CHECK(std::abs(step.bias) < 0.01);
   // Pairs of one layout in two releases are no order of layouts; with them, all predicted equal, 8 of 211 might be wrong.
   CHECK(s.summary.order.pairs >= 171);
@@ -157,8 +157,8 @@ TEST_CASE("effects of single changes go the right way") {
   const Scored s = scored("throughput.json");
   const Effects effects = score_effects(io::load_effects(file("effects.json")), s.runs, s.rows);
   CHECK(effects.summary.clean_above_noise == 66);
-  CHECK(effects.summary.sign_right >= 54);                   // of 66, a predicted "nothing" counting as wrong
-  CHECK(effects.summary.size_right >= 0.42 * effects.summary.clean_above_noise);
+  CHECK(effects.summary.sign_right >= 55);                   // of 66, a predicted "nothing" counting as wrong
+  CHECK(effects.summary.size_right >= 0.48 * effects.summary.clean_above_noise);
   CHECK(effects.summary.no_change_right >= 0.97 * effects.summary.no_change);
   // What images cost: freezing the tower, a larger micro-batch, no images.
   for (const EffectRow& row : effects.rows)
