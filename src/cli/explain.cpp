@@ -28,7 +28,7 @@ int run_explain(const Flags& flags, Context& context) {
   std::vector<Change> savings;
   if (flags.parts.memory) savings = largest_memory_savings(one.scenario, estimator, estimate);
   // Only a reader of times asks what would change them.
-  const bool all = !flags.parts.memory && !flags.parts.traffic && !flags.parts.modules;
+  const bool all = !flags.parts.memory && !flags.parts.traffic && !flags.parts.modules && !flags.parts.timeline;
   std::optional<Change> change;
   if (flags.parts.time || all) change = best_single_change(one.scenario, estimator, estimate);
   Document document = explain_document(one.scenario, estimate, flags.parts, savings);
@@ -48,10 +48,12 @@ void add_explain(CLI::App& app, Action& action) {
   command->footer(examples(
       "shardfit explain scenarios/qwen3-vl-235b-gb200.json --layout ID            (from a sweep's CSV)\n"
       "shardfit explain scenarios/llama-3-70b-gb200.json --tp 2 --pp 4 --memory\n"
+      "shardfit explain scenarios/llama-3-70b-gb200.json --tp 2 --pp 4 --timeline\n"
       "shardfit explain scenarios/llama-3-70b-gb200.json --tp 2 --pp 4 --section tensors --format csv"));
   add_one_layout_flags(*command, flags->one);
   command->add_flag("--memory", flags->parts.memory, "Memory terms, kept tensors, every stage and moment, and what would lower the peak");
   command->add_flag("--time", flags->parts.time, "Time terms and stages, the bottleneck, and the single change most worth trying");
+  command->add_flag("--timeline", flags->parts.timeline, "The pipeline's passes, a line a stage, as a replay of the schedule has them");
   command->add_flag("--traffic", flags->parts.traffic, "Collectives");
   command->add_flag("--modules", flags->parts.modules, "Parts of the model");
   command->callback([flags, &action] { action = [flags](Context& context) { return run_explain(*flags, context); }; });

@@ -7,6 +7,7 @@
 #include "report/memory_groups.hpp"
 #include "report/summary.hpp"
 #include "report/symbols_section.hpp"
+#include "report/timeline_section.hpp"
 #include "shardfit/report/views.hpp"
 
 namespace shardfit {
@@ -78,7 +79,7 @@ Section time_terms_section(const Estimate& estimate) {
 
 Document explain_document(const Scenario& scenario, const Estimate& estimate, ExplainParts parts,
                           std::span<const Change> savings) {
-  const bool all = !parts.memory && !parts.time && !parts.traffic && !parts.modules;
+  const bool all = !parts.memory && !parts.time && !parts.traffic && !parts.modules && !parts.timeline;
   Document document;
   document.view = "explain";
   document.title = "Explain: " + report::job_title(scenario);
@@ -98,6 +99,8 @@ Document explain_document(const Scenario& scenario, const Estimate& estimate, Ex
     sections.push_back(report::stage_time_section(estimate));
     sections.push_back(report::time_section(estimate));
   }
+  if (parts.timeline)
+    for (Section& section : report::timeline_sections(estimate)) sections.push_back(std::move(section));
   if (all || parts.traffic) {
     sections.push_back(report::collectives_section(estimate));
     sections.push_back(report::traffic_section(estimate));

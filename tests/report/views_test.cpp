@@ -105,6 +105,26 @@ TEST_CASE("the time waterfall runs from the start to the end of the step") {
   CHECK(text.find("25.0   0.500  pipeline_bubble  " + std::string(24, ' ') + std::string(8, '#') + "\n") != std::string::npos);
 }
 
+TEST_CASE("the timeline draws each stage and lists every pass") {
+  Estimate e = sample::estimate();
+  e.layout.tp = 1;
+  e.grid.microbatches = 4;
+  e.stages = {{0, 1, 2, 0, 0}, {1, 1, 2, 0, 0}};
+  const Document document = explain_document(sample::scenario(), e, {.timeline = true});
+  const json data = json_of(document);
+  // 1F1B of equal stages: each works 4 * 3 s and waits for one forward and one backward of the other.
+  REQUIRE(data["timeline"].size() == 2);
+  CHECK(data["timeline"][0]["busy_s"] == doctest::Approx(12));
+  CHECK(data["timeline"][1]["waiting_s"] == doctest::Approx(3));
+  CHECK(data["timeline"][1]["waiting_share"] == doctest::Approx(0.2));
+  REQUIRE(data["passes"].size() == 2 * 2 * 4);
+  CHECK(data["passes"][0]["pass"] == "forward");
+  CHECK(data["passes"][15]["end_s"] == doctest::Approx(13));   // the second stage is done a backward before the first
+  const std::string text = rendered(only_sections(document, {"timeline"}), Format::table);
+  CHECK(text.find("FFFF") != std::string::npos);
+  CHECK(text.find("....") != std::string::npos);
+}
+
 TEST_CASE("traffic of the busiest stage is added up by group; explain has every call") {
   const json traffic = json_of(estimate_document(sample::scenario(), sample::estimate()))["traffic"];
   REQUIRE(traffic.size() == 1);

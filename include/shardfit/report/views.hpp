@@ -59,9 +59,9 @@ struct CheckResult {
 };
 Document check_document(const Scenario& scenario, const CheckResult& result);
 
-/// Which parts of an explanation are wanted; all of them if none is set.
+/// Which parts of an explanation are wanted; all but the timeline if none is set.
 struct ExplainParts {
-  bool memory = false, time = false, traffic = false, modules = false;
+  bool memory = false, time = false, traffic = false, modules = false, timeline = false;
 };
 /// Every term of a layout with its formula, source and what it leaves out; kept tensors, collectives, parts of the model.
 /// `savings`: changes that lower the peak, shown with the memory terms.
