@@ -45,6 +45,7 @@ OpList vision_projector(const VisionSpec& vision, const Shapes& shapes, const Vi
 // The block kinds, one file each; they append to `ops`.
 void append_gqa(const GqaSpec& spec, const Shapes& shapes, OpList& ops);
 void append_mla(const MlaSpec& spec, const Shapes& shapes, OpList& ops);
+void append_sparse_mla(const MlaSpec& spec, const Shapes& shapes, OpList& ops);   // latent attention with an indexer
 void append_gated_delta_net(const GatedDeltaNetSpec& spec, const Shapes& shapes, OpList& ops);
 void append_mamba2(const Mamba2Spec& spec, const Shapes& shapes, OpList& ops);
 void append_compressed_mqa(const CompressedMqaSpec& spec, const Shapes& shapes, OpList& ops);

@@ -154,6 +154,7 @@ Op proj_op(const MlaSpec& m, const Widths& w, const Shapes& s) {
 }  // namespace
 
 void append_mla(const MlaSpec& m, const Shapes& s, OpList& ops) {
+  if (m.indexer) return append_sparse_mla(m, s, ops);
   const Widths w = widths_of(m, s);
   ops.push_back(down_op(w, s));
   ops.push_back(up_op(m, w, s));

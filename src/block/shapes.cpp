@@ -94,6 +94,8 @@ void set_software(Shapes& s, const Job& job, const Layout& layout) {
   s.dispatcher = layout.dispatcher;
   s.cp_comm_type = layout.cp_comm_type;
   s.attention_kernel = stack.attention_kernel;
+  s.dsa_kernel_backend = stack.dsa_kernel_backend;
+  s.dsa_indexer_loss = stack.dsa_indexer_loss;
   s.cross_entropy = stack.cross_entropy;
   s.transformer_engine = stack.transformer_engine;
   s.grouped_gemm = stack.grouped_gemm;

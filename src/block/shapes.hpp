@@ -47,6 +47,8 @@ struct Shapes {
   Dispatcher dispatcher = Dispatcher::alltoall;
   CpCommType cp_comm_type = CpCommType::p2p;
   AttentionKernel attention_kernel = AttentionKernel::fused;
+  DsaKernelBackend dsa_kernel_backend = DsaKernelBackend::cudnn;
+  bool dsa_indexer_loss = true;
   CrossEntropy cross_entropy = CrossEntropy::native_fused;
   bool transformer_engine = true, grouped_gemm = true, permute_fusion = true, router_fusion = true;
   bool fused_grouped_mlp = false, moe_shared_expert_overlap = false, chunked_cross_entropy = false;

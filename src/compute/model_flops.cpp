@@ -28,6 +28,7 @@ struct Scope {
   double hidden = 0;
   double span = 0;                       ///< mean length that attention sees
   double sequence = 0;                   ///< configured length
+  bool indexer_loss = false;             ///< the indexer of sparse attention trains
 };
 
 /// Keys that a query sees on average under a causal mask, with a window if there is one.
@@ -44,12 +45,29 @@ double macs(const GqaSpec& a, const Scope& s) {
   return s.hidden * (q_and_o + kv) + 2 * heads * d * mean_context(s.span, a.sliding_window);
 }
 
+/// What the lightning indexer and absorbed attention over its choice count, in place of dense attention: projections 2 FLOP a
+/// weight forward and 2 backward (no gradient runs into its input), scores of every pair forward, gradients of the chosen
+/// ones, and the heads' own scores of these as the loss's target.
+double sparse_macs(const MlaSpec& a, const Scope& s) {
+  const SparseIndexerSpec& x = *a.indexer;
+  const double n = a.num_attention_heads, latent = a.kv_lora_rank, key = latent + a.qk_rope_head_dim, heads = x.num_heads;
+  const double dense = (s.span + 1) / 2, k = x.topk;
+  const double chosen = s.span <= k ? dense : k - k * (k - 1) / (2 * s.span);
+  double sum = chosen * n * (key + latent);
+  if (x.shared) return sum;
+  const double weights = a.q_lora_rank.value_or(int(s.hidden)) * heads * x.head_dim + s.hidden * (x.head_dim + heads);
+  const double score = heads * (x.head_dim + 1);
+  double flops = (s.indexer_loss ? 4 : 2) * weights + 2 * dense * score;
+  if (s.indexer_loss) flops += 4 * chosen * score + 2 * chosen * n * key;
+  return sum + flops / kPerMac;
+}
+
 double macs(const MlaSpec& a, const Scope& s) {
   const double h = s.hidden, n = a.num_attention_heads;
   const double qk = a.qk_nope_head_dim + a.qk_rope_head_dim, v = a.v_head_dim, kv_rank = a.kv_lora_rank;
   const double q = a.q_lora_rank ? *a.q_lora_rank * (h + n * qk + 1) : h * n * qk;   // + 1: its norm, counted here only
   const double kv = kv_rank * (h + n * (a.qk_nope_head_dim + v) + 1) + h * a.qk_rope_head_dim;
-  return q + kv + n * v * h + n * (qk + v) * s.span / 2;
+  return q + kv + n * v * h + (a.indexer ? sparse_macs(a, s) : n * (qk + v) * s.span / 2);
 }
 
 /// Chunked delta rule: four products with a head's [v, v] state a token.
@@ -122,7 +140,8 @@ bool counts_as_hybrid(const TextSpec& text) {
 double model_flops_per_token(const Job& job, int tp, double mean_span) {
   const TextSpec& text = job.model.text;
   const double sequence = job.training.sequence_length;
-  const Scope scope{double(text.hidden_size), mean_span > 0 ? mean_span : sequence, sequence};
+  const Scope scope{double(text.hidden_size), mean_span > 0 ? mean_span : sequence, sequence,
+                    job.stack.dsa_indexer_loss};
   const int depths = mtp_depth(text, job.training);
 
   double sum = 0;

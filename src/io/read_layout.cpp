@@ -90,11 +90,13 @@ int default_etp(const Stack& stack, const Layout& l) {
   return stack.defaults.etp_is_tp || torch_without_ep ? l.tp : 1;
 }
 
-/// The ring serves neither windows nor compressed keys: a model that has them runs with what does.
+/// The ring serves neither windows nor compressed or chosen keys: a model that has them runs with what does.
 CpCommType default_cp_comm_type(const ModelSpec& model) {
   CpCommType type = CpCommType::p2p;
   for (const MixerSpec& m : model.text.mixers) {
     if (std::holds_alternative<CompressedMqaSpec>(m.kind)) return CpCommType::all_gather;
+    const auto* mla = std::get_if<MlaSpec>(&m.kind);
+    if (mla && mla->indexer) return CpCommType::all_gather;
     const auto* gqa = std::get_if<GqaSpec>(&m.kind);
     if (gqa && (gqa->sliding_window || gqa->attention_sinks)) type = CpCommType::a2a;
   }

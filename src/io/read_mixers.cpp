@@ -21,6 +21,16 @@ GqaSpec read_gqa(Object& o) {
   return s;
 }
 
+std::optional<SparseIndexerSpec> read_indexer(Object& o) {
+  const auto value = o.find("indexer");
+  if (!value) return std::nullopt;
+  Object indexer(*value);
+  const SparseIndexerSpec spec{indexer.at("num_heads").as_int(1), indexer.at("head_dim").as_int(1), indexer.at("topk").as_int(1),
+                               indexer.get("shared", false)};
+  indexer.done();
+  return spec;
+}
+
 MlaSpec read_mla(Object& o) {
   MlaSpec s;
   s.num_attention_heads = o.at("num_attention_heads").as_int(1);
@@ -31,6 +41,7 @@ MlaSpec read_mla(Object& o) {
   s.v_head_dim = o.at("v_head_dim").as_int(1);
   s.latent_norms = o.get("latent_norms", true);
   s.o_bias = o.get("o_bias", false);
+  s.indexer = read_indexer(o);
   return s;
 }
 

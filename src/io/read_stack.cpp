@@ -48,6 +48,8 @@ StackProfile read_switches(Object& o, StackProfile p) {
   p.framework = o.get("framework", p.framework);
   p.entry_point = o.get("entry_point", p.entry_point);
   read_attention(o, p);
+  p.dsa_kernel_backend = o.get("dsa_kernel_backend", p.dsa_kernel_backend);
+  p.dsa_indexer_loss = o.get("dsa_indexer_loss", p.dsa_indexer_loss);
   p.cross_entropy = o.get("cross_entropy", p.cross_entropy);
   p.attention_mask_in_batch = o.get("attention_mask_in_batch", p.attention_mask_in_batch);
   read_transformer_impl(o, p);

@@ -17,6 +17,7 @@ void read_mixer(const MixerKind& kind, JobFacts& facts) {
   } else if (const auto* mla = std::get_if<MlaSpec>(&kind)) {
     facts.attention_heads = std::gcd(facts.attention_heads, mla->num_attention_heads);
     facts.has_mla = true;
+    facts.has_compressed = facts.has_compressed || mla->indexer.has_value();
     facts.attention_bias = facts.attention_bias || mla->o_bias;
   } else if (const auto* gdn = std::get_if<GatedDeltaNetSpec>(&kind)) {
     facts.gdn_key_heads = std::gcd(facts.gdn_key_heads, gdn->num_key_heads);

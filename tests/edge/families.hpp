@@ -67,6 +67,7 @@ inline const std::vector<Family>& all() {
       {"experts over allgather", "Qwen3-30B-A3B", "", R"("ep": 8, "dispatcher": "allgather")"},
       {"older layer-wise Muon", "Llama-3-8B", R"(, "optimizer": {"kind": "muon"})", R"("sharding": "layerwise")",
        "megatron-bridge-2026-08", "h100-hgx", R"(, "layerwise_whole_tensors": true)"},
+      {"sparse attention", "DeepSeek-V3.2", R"(, "mtp_layers": 0, "routing": "balanced")", R"("ep": 8, "recompute": "mla_up_proj")"},
       {"gated DeltaNet", "Qwen3.5-35B-A3B", R"(, "text_only": true)", R"("ep": 8)"},
   };
   return families;

@@ -31,6 +31,14 @@ constexpr const char* kLlama = R"({"architectures": ["LlamaForCausalLM"], "model
   "num_attention_heads": 32, "num_key_value_heads": 8, "vocab_size": 128256, "intermediate_size": 14336, "tie_word_embeddings": false,
   "max_position_embeddings": 8192, "attention_bias": false, "hidden_act": "silu"})";
 
+constexpr const char* kGlm = R"({"architectures": ["GlmMoeDsaForCausalLM"], "model_type": "glm_moe_dsa", "hidden_size": 6144,
+  "num_hidden_layers": 78, "num_attention_heads": 64, "num_key_value_heads": 64, "head_dim": 192, "q_lora_rank": 2048, "kv_lora_rank": 512,
+  "qk_head_dim": 256, "qk_nope_head_dim": 192, "qk_rope_head_dim": 64, "v_head_dim": 256, "vocab_size": 154880, "intermediate_size": 12288,
+  "moe_intermediate_size": 2048, "n_routed_experts": 256, "n_shared_experts": 1, "num_experts_per_tok": 8, "first_k_dense_replace": 3,
+  "moe_layer_freq": 1, "n_group": 1, "topk_group": 1, "num_nextn_predict_layers": 1, "tie_word_embeddings": false,
+  "index_head_dim": 128, "index_n_heads": 32, "index_topk": 2048, "index_topk_freq": 4, "index_skip_topk_offset": 3,
+  "index_topk_pattern": null, "max_position_embeddings": 1048576, "hidden_act": "silu"})";
+
 std::string scenario(const std::string& model, int ep) {
   return R"({"model": )" + model + R"(, "hardware": "gb200-nvl72", "gpus": 64, "training": {"sequence_length": 4096, "global_batch_size": 64},
     "layout": {"ep": )" + std::to_string(ep) + "}}";
@@ -52,7 +60,8 @@ std::string refusal(std::string config, const std::string& from, const std::stri
 
 TEST_CASE("a configuration of Hugging Face is the model that ships") {
   const struct { const char *name, *config; int ep; } models[] = {
-      {"\"Qwen3-30B-A3B\"", kQwen3Moe, 8}, {"\"DeepSeek-V3\"", kDeepSeek, 64}, {"\"Mixtral-8x7B\"", kMixtral, 8}, {"\"Llama-3-8B\"", kLlama, 1}};
+      {"\"Qwen3-30B-A3B\"", kQwen3Moe, 8}, {"\"DeepSeek-V3\"", kDeepSeek, 64}, {"\"Mixtral-8x7B\"", kMixtral, 8}, {"\"Llama-3-8B\"", kLlama, 1},
+      {"\"GLM-5.2\"", kGlm, 64}};
   for (const auto& m : models) {
     CAPTURE(m.name);
     const Estimate shipped = estimate_of(m.name, m.ep), read = estimate_of(m.config, m.ep);
@@ -113,5 +122,5 @@ TEST_CASE("keys that are not read are refused or told, never passed over") {
     return all;
   };
   CHECK(notes(odd).find("not read: num_experts (model)") != std::string::npos);
-  for (const char* config : {kLlama, kMixtral, kQwen3Moe, kDeepSeek}) CHECK(notes(config).find("not read") == std::string::npos);
+  for (const char* config : {kLlama, kMixtral, kQwen3Moe, kDeepSeek, kGlm}) CHECK(notes(config).find("not read") == std::string::npos);
 }

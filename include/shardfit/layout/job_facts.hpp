@@ -27,6 +27,7 @@ struct JobFacts {
   int attention_heads = 0, gdn_key_heads = 0, gdn_value_heads = 0, mamba_heads = 0, mamba_groups = 0, mamba_in_proj = 0;
   int dense_ffn = 0, expert_ffn = 0, shared_ffn = 0;
   int experts = 0;                         ///< routed, gcd over the model's MoE kinds
+  /// has_compressed: attention over compressed or over chosen keys (DeepSeek-V4, DSA).
   bool has_mla = false, has_window = false, has_sinks = false, has_compressed = false, has_latent_experts = false;
   bool expert_bias = false, attention_bias = false;
 

@@ -27,12 +27,19 @@ struct GqaSpec {
   bool attention_sinks = false;            ///< one learned logit a head
 };
 
+/// The lightning indexer of sparse attention: scores every key for each query, which then attends to the best `topk`.
+struct SparseIndexerSpec {
+  int num_heads = 0, head_dim = 0, topk = 0;
+  bool shared = false;                     ///< no weights: the layer reads the choice of an earlier one (GLM-5.2)
+};
+
 struct MlaSpec {
   int num_attention_heads = 0;
   std::optional<int> q_lora_rank;          ///< none: one direct q projection
   int kv_lora_rank = 0, qk_nope_head_dim = 0, qk_rope_head_dim = 0, v_head_dim = 0;
   bool latent_norms = true;                ///< norms on the compressed q and kv
   bool o_bias = false;
+  std::optional<SparseIndexerSpec> indexer;   ///< DeepSeek sparse attention (DSA); none: every key before the query
 };
 
 struct GatedDeltaNetSpec {

@@ -23,6 +23,11 @@ template <>
 inline constexpr std::array<std::string_view, kCount<AttentionKernel>> kNames<AttentionKernel> = {"unfused", "flash",
                                                                                                   "fused"};
 
+/// Megatron's dsa_kernel_backend: who runs sparse attention; none: PyTorch, with every score in memory.
+enum class DsaKernelBackend { none, tilelang, cudnn, count };
+template <>
+inline constexpr std::array<std::string_view, kCount<DsaKernelBackend>> kNames<DsaKernelBackend> = {"none", "tilelang", "cudnn"};
+
 enum class CrossEntropy { unfused, native_fused, te_fused, count };
 template <>
 inline constexpr std::array<std::string_view, kCount<CrossEntropy>> kNames<CrossEntropy> = {"unfused", "native_fused",
@@ -35,6 +40,8 @@ struct StackProfile {
   Framework framework = Framework::megatron;
   EntryPoint entry_point = EntryPoint::megatron_bridge;
   AttentionKernel attention_kernel = AttentionKernel::fused;
+  DsaKernelBackend dsa_kernel_backend = DsaKernelBackend::cudnn;
+  bool dsa_indexer_loss = true;            ///< the indexer of sparse attention trains (dsa_indexer_loss_coeff above 0)
   CrossEntropy cross_entropy = CrossEntropy::native_fused;
   bool attention_mask_in_batch = false;    ///< the data loader makes a [b, s, s] mask
   bool transformer_engine = true;          ///< transformer_impl

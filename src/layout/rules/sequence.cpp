@@ -96,7 +96,7 @@ constexpr Rule kRules[] = {
        return c.job.has_sinks && !c.job.has_compressed && !uses(c, CpCommType::a2a) ? at_most(c.layout.cp, 1) : kPass;
      }},
     {{"compressed_attention_cp", "sequence",
-      "attention over compressed keys with cp above 1 needs cp_comm_type all_gather", "cp", "most cp otherwise",
+      "attention over compressed or chosen keys with cp above 1 needs cp_comm_type all_gather", "cp", "most cp otherwise",
       RuleSource::megatron_core, "Megatron-LM core/transformer/transformer_config.py:__post_init__"},
      RuleScope::megatron,
      {Axis::cp},
