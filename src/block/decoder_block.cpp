@@ -61,9 +61,10 @@ NormPlace before_mixer(const MixerKind& kind, const Shapes& s) {
 NormPlace before_mlp(const MlpKind& kind, const Shapes& s) {
   NormPlace place;
   if (std::holds_alternative<MoeMlpSpec>(kind)) {
-    place.output = NormOutput::shared;
+    // Where each reader has a norm of its own, this one's goes to the dispatch alone, which keeps no input.
+    place.output = s.norms_written_out ? NormOutput::not_kept : NormOutput::shared;
     place.apart = true;
-    place.dropped_by = {RecomputeModule::layernorm};
+    if (!s.norms_written_out) place.dropped_by = {RecomputeModule::layernorm};
     place.offload_input = OffloadModule::mlp_norm;
     place.scope = GraphScope::moe_router;
   } else {
@@ -170,7 +171,14 @@ void append_mixer(const MixerKind& kind, const Shapes& s, OpList& ops) {
   ops.push_back(residual_op("mixer_residual", place, s));
 }
 
-void append_mlp(const MlpKind& kind, const Shapes& s, OpList& ops) {
+bool has_separate_norms(const MlpKind& kind) {
+  const auto* moe = std::get_if<MoeMlpSpec>(&kind);
+  return moe && moe->separate_norms;
+}
+
+void append_mlp(const MlpKind& kind, const Shapes& shapes, OpList& ops) {
+  Shapes s = shapes;
+  s.norms_written_out = has_separate_norms(kind);
   const NormPlace place = before_mlp(kind, s);
   if (s.residual_streams > 1) ops.push_back(hyper_connection_op("mlp_hyper_connection", place, s));
   ops.push_back(pre_norm("pre_mlp_norm", place, s));

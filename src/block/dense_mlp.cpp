@@ -17,6 +17,7 @@ void append_dense_mlp(const DenseMlpSpec& spec, const Shapes& s, OpList& ops) {
   ffn.intermediate = spec.intermediate_size;
   ffn.gated = spec.gated;
   ffn.bias = spec.bias;
+  ffn.written_gate = writes_out_gate(spec.activation, spec.gated, s);
   ffn.recomputed_by = {RecomputeModule::mlp};
   ffn.scope = GraphScope::mlp;
   append_ffn(ffn, s, ops);

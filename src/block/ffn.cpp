@@ -59,6 +59,7 @@ Op activation_op(const Ffn& f, const Shapes& s, std::int64_t width) {
   keep(op, s, "fc1_out", tensor_bytes(rows, dropped, s.e), f.recomputed_by);
   if (s.eager_elementwise && f.gated)  // the product's other factor, which a fused kernel makes again
     keep(op, s, "activated_gate", tensor_bytes(rows, double(width), s.e), f.recomputed_by);
+  if (f.written_gate && !s.eager_elementwise) keep(op, s, "gate_factors", tensor_bytes(rows, 2 * double(width), s.e), f.recomputed_by);
   if (!runs_backward(s)) return op;
   add_host(op.backward, kActivationBackwardCalls);
   add_memory(op.backward, f.activation, activation_backward_bytes(inputs, s.e) * elements, Pass::dgrad);

@@ -1,10 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <string>
+
 #include "block/op.hpp"
 #include "block/shapes.hpp"
 
 namespace shardfit::block {
+
+/// Whether a gated activation runs as single operations in Megatron: it fuses SwiGLU and quick GeGLU, not the tanh GeLU of
+/// Gemma. Its product keeps both factors, one of them a copy (`x_linear + glu_linear_offset`). Source: Megatron-LM
+/// core/transformer/mlp.py, moe/experts.py:bias_act_func.
+inline bool writes_out_gate(const std::string& activation, bool gated, const Shapes& s) {
+  return gated && activation.starts_with("gelu") && !s.recompute_by_operation;
+}
 
 /// A feed-forward part split over tp: fc1 by its output, activation, fc2 by its input. The dense MLP of a
 /// layer and the shared expert of an MoE layer are both one.
@@ -16,6 +25,7 @@ struct Ffn {
   const char* fc2 = "fc2";
   std::int64_t intermediate = 0;  ///< undivided
   bool gated = true, bias = false;
+  bool written_gate = false;      ///< the gated activation runs as single operations, see writes_out_gate
   EnumSet<RecomputeModule> recomputed_by;
   std::optional<GraphScope> scope;
 };

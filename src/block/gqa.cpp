@@ -18,6 +18,7 @@ namespace {
 
 // Bytes moved for each element (kind: counted).
 constexpr double kRotationBytes = 4;         ///< read and write, both ways
+constexpr double kFp32Bytes = 4;
 constexpr double kNormForward = 4, kNormBackward = 6;   ///< of q/k norms: input and gradient in, gradient out
 constexpr double kGateForward = 6, kGateBackward = 10;  ///< result, gate in, product out; all three in, two out
 
@@ -94,10 +95,22 @@ double split_bytes(const GqaSpec& g, const Widths& w, bool forward, const Shapes
   return kRotationBytes * double(s.tokens) * (query + double(w.key) * (forward ? 1 : 2));
 }
 
+/// Values in fp32 squared, averaged and divided: the fp32 copy serves both gradients.
+void add_value_norm(Op& op, const Widths& w, const Shapes& s) {
+  constexpr double kForwardBytes = 30, kBackwardBytes = 50, kLaunches = 6;   // counted: cast, square, mean, root, quotient, cast
+  const double elements = double(s.tokens) * double(w.key);
+  keep(op, s, "value_in_fp32", tensor_bytes(elements, 1, kFp32Bytes), {}, OffloadModule::qkv_linear);
+  add_memory(op.forward, "value_norm", kForwardBytes * elements);
+  add_memory(op.backward, "value_norm", kBackwardBytes * elements, Pass::dgrad);
+  add_host(op.forward, 0, kLaunches);
+  add_host(op.backward, 0, 2 * kLaunches);
+}
+
 Op rotation_op(const GqaSpec& g, const Widths& w, const Shapes& s) {
   Op op = attention_part("qk_norm_rope");
   const bool norms = g.qk_norm != QkNorm::none;
   if (norms) add_qk_norms(op, g, w, s);
+  if (g.value_norm) add_value_norm(op, w, s);
   const double elements = double(s.tokens) * double(w.query + w.key);
   add_memory(op.forward, op.name, elements * (kRotationBytes + (norms ? kNormForward : 0)) + split_bytes(g, w, true, s));
   add_memory(op.backward, op.name, elements * (kRotationBytes + (norms ? kNormBackward : 0)) + split_bytes(g, w, false, s),

@@ -7,7 +7,7 @@
 //   type: forward e + 4, kept 4, backward 4 + e. The kernel that fuses
 //   projection and loss never holds them whole: forward two fp32 partials a token and 3072 columns,
 //   backward [N, 3072] gradients, an fp32 input gradient, a whole weight gradient, and the projection
-//   again. Moved, B a logit at e = 2, forward and backward: 38 and 14 in Megatron's single operations, 22 and 10 with its
+//   again. A soft cap of the logits keeps its tanh, e. Moved, B a logit at e = 2, forward and backward: 38 and 14 in Megatron's single operations, 22 and 10 with its
 //   native fused loss, 6 and 4 with Transformer Engine's (8 and 14 since 2.18), 22 and 26 with torch's own.
 // Source: Megatron-LM core/tensor_parallel/cross_entropy.py,
 //   core/fusions/{fused_cross_entropy,linear_cross_entropy}*, Transformer Engine common/triton/cross_entropy.py (moved
@@ -139,6 +139,17 @@ LossBytes loss_bytes(const Shapes& s) {
   }
 }
 
+/// Logits through a tanh, in three operations: its result is kept beside the logits of the loss. Source: Megatron-Bridge
+/// models/gemma/modeling_gemma4.py:_logit_softcapping; Hugging Face's Gemma has the same line.
+void add_softcapping(Op& op, const Shapes& s) {
+  constexpr double kOperations = 3, kBackwardReads = 1;   // quotient, tanh, product; tanh's gradient reads its result
+  keep(op, s, "capped_logits", tensor_bytes(logits(s), 1, s.e));
+  add_memory(op.forward, "softcapping", kOperations * 2 * logits(s) * s.e);
+  if (runs_backward(s)) add_memory(op.backward, "softcapping", (2 * kOperations + kBackwardReads) * logits(s) * s.e, Pass::dgrad);
+  add_host(op.forward, 0, kOperations);
+  if (runs_backward(s)) add_host(op.backward, 0, kOperations);
+}
+
 Op loss_op(const LossUse& use, const Shapes& s) {
   Op op;
   op.name = "cross_entropy";
@@ -148,6 +159,7 @@ Op loss_op(const LossUse& use, const Shapes& s) {
     add_chunked_logits(op, s);
   } else {
     add_whole_logits(op, use, s);
+    if (s.final_logit_softcapping) add_softcapping(op, s);
     const LossBytes moved = loss_bytes(s);
     add_memory(op.forward, "cross_entropy", logits(s) * moved.forward);
     if (runs_backward(s)) add_memory(op.backward, "cross_entropy", logits(s) * moved.backward, Pass::dgrad);

@@ -27,6 +27,9 @@ constexpr double kFp32Bytes = 4;  // of an element that torch operations compute
 // Bytes moved by a norm for each element (kind: counted): read and write of bf16; backward input, gradient and its
 // sum with the residual's gradient, read twice for the two reductions.
 constexpr double kNormForward = 4, kNormBackward = 10;
+// Single operations, B an element and launches (kind: counted in Megatron-Bridge models/gemma/modeling_gemma4.py:
+// _gemma4_rms_norm): two casts to fp32, square, mean, root, two products, cast back; backward each of them twice.
+constexpr double kWrittenForward = 46, kWrittenBackward = 80, kWrittenLaunches = 9;
 
 // Statistics a row: 1/sigma, and the mean of a LayerNorm, fp32.
 constexpr double kRmsStatistics = 4, kLayerNormStatistics = 8;
@@ -207,12 +210,18 @@ Op norm_op(const char* name, const Shapes& s, std::int64_t width, EnumSet<Recomp
   op.recomputed_by = output_dropped_by;
   add_norm_weights(op, name, width, s.norm, s);
   const double rows = double(s.stream_tokens), cols = double(width);
-  add_memory(op.forward, name, kNormForward * rows * cols);
+  const bool written = s.norms_written_out;
+  add_memory(op.forward, name, (written ? kWrittenForward : kNormForward) * rows * cols);
+  if (written) add_host(op.forward, 0, kWrittenLaunches);
   if (runs_backward(s)) {
-    add_memory(op.backward, name, kNormBackward * rows * cols, Pass::dgrad);
-    add_host(op.backward, trains_base(s) ? kHookCalls : 0, kNormBackwardLaunches);
+    add_memory(op.backward, name, (written ? kWrittenBackward : kNormBackward) * rows * cols, Pass::dgrad);
+    add_host(op.backward, trains_base(s) ? kHookCalls : 0, written ? 2 * kWrittenLaunches : kNormBackwardLaunches);
   }
-  if (s.eager_elementwise) {
+  if (written) {
+    // Two fp32 copies of the input, one for its square and one for the product, and the scaled one for the weight's gradient.
+    keep(op, s, "norm_in_fp32", tensor_bytes(rows, cols, 2 * kFp32Bytes));
+    if (trains_base(s)) keep(op, s, "norm_scaled", tensor_bytes(rows, cols, kFp32Bytes));
+  } else if (s.eager_elementwise) {
     // Written out, a norm keeps its input in fp32 and the scaled input that the weight multiplies.
     keep(op, s, "norm_in_fp32", tensor_bytes(rows, cols, kFp32Bytes));
     keep(op, s, "norm_scaled", tensor_bytes(rows, cols, s.e));

@@ -44,6 +44,7 @@ double rank_hits(const MoeSizes& z, const Shapes& s) {
 
 void append_moe(const MoeMlpSpec& spec, const Shapes& s, OpList& ops) {
   const MoeSizes sizes = moe_sizes(spec, s);
+  if (spec.separate_norms) append_input_norms(spec, sizes, s, ops);
   ops.push_back(router_op(spec, sizes, s));
   ops.push_back(preprocess_op(sizes, s));
   if (spec.latent_size) ops.push_back(latent_down_op(sizes, s));
@@ -52,6 +53,7 @@ void append_moe(const MoeMlpSpec& spec, const Shapes& s, OpList& ops) {
   ops.push_back(combine_op(sizes, s));
   if (spec.latent_size) ops.push_back(latent_up_op(sizes, s));
   if (spec.shared_expert) append_shared_expert(spec, s, ops);
+  if (spec.separate_norms) append_output_norms(spec, s, ops);
 }
 
 }  // namespace shardfit::block

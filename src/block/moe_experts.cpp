@@ -123,6 +123,9 @@ Op activation_op(const MoeMlpSpec& spec, const MoeSizes& z, const Shapes& s) {
   if (!activation_takes_weight(spec))
     keep(op, s, "expert_activation_unweighted", tensor_bytes(z.rows, double(z.width), s.e),
          kDroppedByActivation);
+  // Both factors of the gate, and their product before the routing weight multiplies it.
+  if (writes_out_gate(spec.activation, spec.gated, s) && !s.fused_grouped_mlp)
+    keep(op, s, "expert_gate_factors", tensor_bytes(z.rows, 3 * double(z.width), s.e), kDroppedByActivation);
   mark_routed(op, 0, z);
   if (!runs_backward(s)) return op;
   add_elementwise(op.backward, "expert_activation", activation_bytes(z, s, false), Pass::dgrad);

@@ -42,6 +42,10 @@ Op latent_down_op(const MoeSizes& sizes, const Shapes& shapes);
 Op latent_up_op(const MoeSizes& sizes, const Shapes& shapes);
 /// fc1, activation and fc2 of the local experts.
 void append_experts(const MoeMlpSpec& spec, const MoeSizes& sizes, const Shapes& shapes, OpList& ops);
+/// Norms of a layer whose router, routed and shared experts norm for themselves: of the inputs of router and shared expert
+/// (that of the routed experts is the layer's pre-MLP norm), and of both outputs.
+void append_input_norms(const MoeMlpSpec& spec, const MoeSizes& sizes, const Shapes& shapes, OpList& ops);
+void append_output_norms(const MoeMlpSpec& spec, const Shapes& shapes, OpList& ops);
 void append_shared_expert(const MoeMlpSpec& spec, const Shapes& shapes, OpList& ops);
 
 }  // namespace shardfit::block

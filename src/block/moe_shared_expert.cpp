@@ -56,6 +56,7 @@ void append_shared_expert(const MoeMlpSpec& spec, const Shapes& s, OpList& ops) 
   ffn.intermediate = spec.shared_expert->intermediate_size;
   ffn.gated = spec.gated;
   ffn.bias = spec.bias;
+  ffn.written_gate = writes_out_gate(spec.activation, spec.gated, s);
   ffn.recomputed_by = {RecomputeModule::shared_experts, RecomputeModule::moe};
   if (!s.moe_shared_expert_overlap) ffn.scope = GraphScope::moe_router;
   const std::size_t first = ops.size();

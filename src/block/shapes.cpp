@@ -22,6 +22,7 @@ void set_model(Shapes& s, const TextSpec& text) {
   s.hidden = text.hidden_size;
   s.norm = text.norm;
   s.norm_post = text.norm_post;
+  s.final_logit_softcapping = text.final_logit_softcapping;
   s.residual_streams = text.residual_streams;
 }
 

@@ -22,6 +22,8 @@ struct Shapes {
   bool sequence_parallel = false;
   NormKind norm = NormKind::rmsnorm;
   bool norm_post = false;
+  bool norms_written_out = false;   ///< norms in single fp32 operations, whatever the software fuses
+  bool final_logit_softcapping = false;
   int residual_streams = 1;
   double expert_load = 1;           ///< rows on this rank's experts over the balanced number
 

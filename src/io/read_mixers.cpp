@@ -18,6 +18,7 @@ GqaSpec read_gqa(Object& o) {
   s.output_gate = o.get("output_gate", false);
   s.sliding_window = o.find_int("sliding_window", 1);
   s.attention_sinks = o.get("attention_sinks", false);
+  s.value_norm = o.get("value_norm", false);
   return s;
 }
 

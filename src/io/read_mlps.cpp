@@ -37,6 +37,7 @@ MoeMlpSpec read_moe(Object& o) {
   s.bias = o.get("bias", false);
   s.activation = o.get("activation", s.activation);
   s.latent_size = o.find_int("latent_size", 1);
+  s.separate_norms = o.get("separate_norms", false);
   if (const auto v = o.find("router")) s.router = read_router(*v);
   if (const auto v = o.find("shared_expert")) {
     Object shared(*v);

@@ -2,6 +2,7 @@
 #include "io/read_model.hpp"
 
 #include "io/data_dir.hpp"
+#include "io/family_code.hpp"
 #include "io/hf_config.hpp"
 #include "io/load.hpp"
 
@@ -40,13 +41,8 @@ std::string file_of_alias(const std::string& name) {
   return {};
 }
 
-}  // namespace
-
-ModelSpec read_model(const Value& value, std::vector<std::string>* notes) {
-  if (is_hf_config(value)) {
-    const Json converted = model_of_hf(value, notes);
-    return read_model(Value(converted, value.place()));
-  }
+/// A model in the form of models/README.md.
+ModelSpec read_own_form(const Value& value) {
   Object object(value);
   ModelSpec model;
   object.get("schema_version", 1, 1, 1);
@@ -60,6 +56,18 @@ ModelSpec read_model(const Value& value, std::vector<std::string>* notes) {
   model.exact_params = read_exact(object);
   object.done();
   return model;
+}
+
+}  // namespace
+
+ModelSpec read_model(const Value& value, std::vector<std::string>* notes) {
+  if (is_hf_config(value)) {
+    const Json converted = model_of_hf(value, notes);
+    return read_model(Value(converted, value.place()));
+  }
+  Json filled = value.json();
+  add_family_code(filled, notes);
+  return read_own_form(Value(filled, value.place()));
 }
 
 ModelSpec find_model(const std::string& name, const Place& asked, std::vector<std::string>* notes) {

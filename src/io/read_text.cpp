@@ -125,6 +125,7 @@ TextSpec read_text(const Value& value) {
   s.vocab_size = o.at("vocab_size").as_int(1);
   s.tie_word_embeddings = o.get("tie_word_embeddings", false);
   s.max_position_embeddings = o.get("max_position_embeddings", 0, 0);
+  s.final_logit_softcapping = o.get("final_logit_softcapping", 0.0, 0.0) > 0;
   s.hybrid_override_pattern = o.get("hybrid_override_pattern", "");
   s.learned_positions = read_learned_positions(o);
   read_norm(o, s);

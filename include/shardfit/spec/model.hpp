@@ -25,6 +25,7 @@ struct GqaSpec {
   bool output_gate = false;                ///< q projection twice as wide; its second half gates the output
   std::optional<int> sliding_window;       ///< tokens seen; none: all
   bool attention_sinks = false;            ///< one learned logit a head
+  bool value_norm = false;                 ///< values normed without a weight, in single operations (Gemma-4)
 };
 
 /// The lightning indexer of sparse attention: scores every key for each query, which then attends to the best `topk`.
@@ -97,6 +98,7 @@ struct MoeMlpSpec {
   std::optional<int> latent_size;          ///< width that the experts work in; none: hidden_size
   RouterSpec router;
   std::optional<SharedExpertSpec> shared_expert;
+  bool separate_norms = false;             ///< router, routed and shared experts norm their inputs apart, and both outputs (Gemma-4)
 };
 
 using MlpKind = std::variant<DenseMlpSpec, MoeMlpSpec>;
@@ -129,6 +131,7 @@ struct TextSpec {
   int num_hidden_layers = 0, hidden_size = 0, vocab_size = 0;
   bool tie_word_embeddings = false;
   int max_position_embeddings = 0;
+  bool final_logit_softcapping = false;    ///< logits = cap * tanh(logits / cap)
   int learned_positions = 0;               ///< rows of a learned position table; 0: none
   NormKind norm = NormKind::rmsnorm;
   bool norm_post = false;                  ///< placement pre_and_post: a second norm after each sublayer
