@@ -28,6 +28,9 @@ struct LossUse {
   bool softmax_kept = false;  ///< an MTP depth: its softmax lives until its backward, under the main loss
 };
 
+/// Cross-entropy of the logits, alone.
+Op loss_op(const LossUse& use, const Shapes& shapes);
+
 /// Output projection and cross-entropy.
 void append_output_and_loss(const LossUse& use, const Shapes& shapes, OpList& ops);
 

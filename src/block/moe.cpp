@@ -42,7 +42,31 @@ double rank_hits(const MoeSizes& z, const Shapes& s) {
   return s.etp * expected_parts_hit(s.ep, int(z.num_experts), z.top_k, z.limit);
 }
 
+namespace {
+
+/// torchtitan's selective recompute lists operations that are kept: matrix products (each second one), attention, collectives. A
+/// grouped product is none of them, so all that experts keep is made again but what an all-to-all brought. Source:
+/// torchtitan distributed/activation_checkpoint.py (and _op_sac_save_list of models/deepseek_v3/infra before 2026).
+void recompute_by_operation(OpList& ops, std::size_t first, const MoeSizes& z) {
+  const bool exchanges = z.group > 1;
+  for (std::size_t i = first; i < ops.size(); ++i) {
+    Op& op = ops[i];
+    const bool exchange = exchanges && (op.view == View::dispatch || op.view == View::combine);
+    if (!exchange && op.recomputed_by.contains(RecomputeModule::moe)) op.recomputed_by.insert(RecomputeModule::mlp);
+    for (Saved& t : op.saved)
+      if (t.dropped_by.contains(RecomputeModule::moe)) t.dropped_by.insert(RecomputeModule::mlp);
+  }
+  if (!exchanges) return;
+  // What the all-to-all brought stays. (So does what came back, which is not counted.)
+  for (std::size_t i = first; i < ops.size(); ++i)
+    for (Saved& t : ops[i].saved)
+      if (std::string_view(t.name) == "expert_in") t.dropped_by = {RecomputeModule::moe};
+}
+
+}  // namespace
+
 void append_moe(const MoeMlpSpec& spec, const Shapes& s, OpList& ops) {
+  const std::size_t first = ops.size();
   const MoeSizes sizes = moe_sizes(spec, s);
   if (spec.separate_norms) append_input_norms(spec, sizes, s, ops);
   ops.push_back(router_op(spec, sizes, s));
@@ -54,6 +78,7 @@ void append_moe(const MoeMlpSpec& spec, const Shapes& s, OpList& ops) {
   if (spec.latent_size) ops.push_back(latent_up_op(sizes, s));
   if (spec.shared_expert) append_shared_expert(spec, s, ops);
   if (spec.separate_norms) append_output_norms(spec, s, ops);
+  if (s.recompute_by_operation) recompute_by_operation(ops, first, sizes);
 }
 
 }  // namespace shardfit::block

@@ -80,6 +80,7 @@ EnumSet<LinearModule> targets_of(const LoraSpec& lora) {
 
 void set_training(Shapes& s, const Job& job) {
   const PartTraining decoder = training_of(job, ModelPart::language_model);
+  s.task_type = job.training.task_type;
   s.train_weights = decoder.weights;
   if (job.training.task == Task::lora) {
     const LoraSpec spec = job.training.lora.value_or(LoraSpec{});

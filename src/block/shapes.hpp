@@ -24,6 +24,7 @@ struct Shapes {
   bool norm_post = false;
   bool norms_written_out = false;   ///< norms in single fp32 operations, whatever the software fuses
   bool final_logit_softcapping = false;
+  TaskType task_type = TaskType::causal_lm;
   int residual_streams = 1;
   double expert_load = 1;           ///< rows on this rank's experts over the balanced number
 

@@ -152,6 +152,7 @@ double model_flops_per_token(const Job& job, int tp, double mean_span) {
     for (const BlockRef block : mtp_blocks(text)) depth += macs(text, block, scope);
     sum += depths * depth;
   }
+  if (job.training.task_type != TaskType::causal_lm) return kPerMac * sum;   // no logits
   const double vocab = double(padded_vocab(text.vocab_size, job.training.vocab_padding_multiple, tp));
   sum += scope.hidden * vocab * (1 + depths);
   return kPerMac * sum;

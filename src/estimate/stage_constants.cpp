@@ -16,7 +16,7 @@ void set_placeholders(const Problem& problem, Evaluation& e, int stage, memory::
   for (int v = 0; v < e.plan.vpp; ++v) head |= e.plan.at(stage, v).head;
   const block::Shapes& s = e.parts.shapes();
   std::optional<std::pair<std::int64_t, std::int64_t>> head_shape;
-  if (head && s.train_weights) head_shape = {s.vocab / s.tp, s.hidden};
+  if (head && s.train_weights && s.task_type == TaskType::causal_lm) head_shape = {s.vocab / s.tp, s.hidden};
   small.placeholder_weight_gradients = memory::placeholder_bytes(e.shape_lists, head_shape);
 }
 

@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "io/measured_profile.hpp"
+#include "io/task_words.hpp"
 #include "shardfit/layout/stage_plan.hpp"
 #include "shardfit/spec/layout.hpp"
 
@@ -230,6 +231,7 @@ std::vector<std::string> put_into_fields(Json& run) {
     read_optimizer_names(run, notes);
   }
   if (run.contains("layout") && run.contains("training")) follow_other_fields(run, notes);
+  read_task_words(run, notes);
   read_packing_keys(run, notes);
   drop_images_of_text(run, notes);
   return notes;

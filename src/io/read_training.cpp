@@ -131,6 +131,7 @@ Assumed<TrainingSpec> read_training(const Value& value, Object* assumed, const M
   Notes notes;
   TrainingSpec t;
   t.task = o.get("task", Task::pretrain);
+  t.task_type = o.get("task_type", t.task_type);
   read_precision(o, stack.profile.entry_point, t, notes);
   t.sequence_length = read_sequence_length(o, missing, notes);
   t.global_batch_size =

@@ -138,6 +138,18 @@ TEST_CASE("the head stays in bf16 in a quantised job") {
     for (const Weight& w : op.weights) CHECK_FALSE(w.linear);
 }
 
+TEST_CASE("a reward model has a score in place of logits, an embedding model neither") {
+  Shapes s = shapes(CrossEntropy::unfused, 2);
+  const std::int64_t whole = elements(head(TextSpec{}, s, true), ParamGroup::lm_head);
+  CHECK(whole == kVocab / 2 * 4096);
+  s.task_type = TaskType::seq_cls;
+  CHECK(elements(head(TextSpec{}, s, true), ParamGroup::lm_head) == 4096);
+  CHECK(loss_bytes(head(TextSpec{}, s, true), Moment::forward) == 0);
+  s.task_type = TaskType::embedding;
+  CHECK(elements(head(TextSpec{}, s, true), ParamGroup::lm_head) == 0);
+  CHECK(saved_bytes(head(TextSpec{}, s, true), "final_norm_in") > 0);
+}
+
 TEST_CASE("hyper-connections are joined before the final norm") {
   TextSpec text;
   Shapes s = shapes(CrossEntropy::te_fused);

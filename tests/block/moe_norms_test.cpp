@@ -79,3 +79,13 @@ TEST_CASE("normed values keep an fp32 copy") {
   g.value_norm = true;
   CHECK(saved_bytes(mixer_block(g, shapes_of(kHidden, kTokens, 2))) - plain == 4 * kTokens * 8 * 256 / 2);
 }
+
+TEST_CASE("recompute by operation makes experts' products again, and keeps what an all-to-all brought") {
+  Shapes s = shapes_of(kHidden, kTokens);
+  s.recompute_by_operation = true;
+  const OpList alone = layer(false, s);
+  CHECK(dropped_bytes(alone, RecomputeModule::mlp) >= dropped_bytes(layer(false, shapes_of(kHidden, kTokens)), RecomputeModule::moe));
+  s.ep = 8;
+  const OpList spread = layer(false, s);
+  CHECK(dropped_bytes(alone, RecomputeModule::mlp) - dropped_bytes(spread, RecomputeModule::mlp) >= 2 * 8 * kTokens * kHidden);
+}

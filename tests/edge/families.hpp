@@ -68,6 +68,8 @@ inline const std::vector<Family>& all() {
       {"older layer-wise Muon", "Llama-3-8B", R"(, "optimizer": {"kind": "muon"})", R"("sharding": "layerwise")",
        "megatron-bridge-2026-08", "h100-hgx", R"(, "layerwise_whole_tensors": true)"},
       {"sparse attention", "DeepSeek-V3.2", R"(, "mtp_layers": 0, "routing": "balanced")", R"("ep": 8, "recompute": "mla_up_proj")"},
+      {"Gemma-4", "Gemma-4-26B-A4B", R"(, "text_only": true, "routing": "balanced")", R"("ep": 8, "recompute": "moe")"},
+      {"reward model", "Qwen3-8B", R"(, "task": "sft", "task_type": "seq_cls")", R"("tp": 2)"},
       {"gated DeltaNet", "Qwen3.5-35B-A3B", R"(, "text_only": true)", R"("ep": 8)"},
   };
   return families;

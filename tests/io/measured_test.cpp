@@ -467,3 +467,22 @@ TEST_CASE("samples are as long as they are, whatever length is allowed") {
   CHECK(length("2048") == length("8192"));
   CHECK(length("256") == 256);
 }
+
+TEST_CASE("a task or a model named after what its end makes has no logits; a name that only sounds like it has") {
+  const auto one = [](const std::string& model, const std::string& task) {
+    return read(R"([{"id": "x", "model": )" + model + R"(, "hardware": "h100-hgx", "gpus": 8, "training": {"task": ")" + task +
+                R"(", "sequence_length": 4096, "global_batch_size": 8}, "layout": {"tp": 1}, "measured": {"outcome": "fits"}}])")
+        .front()
+        .scenario.job.training;
+  };
+  const auto named = [](const std::string& name) {
+    return R"({"name": ")" + name + R"(", "text": {"num_hidden_layers": 2, "hidden_size": 1024, "vocab_size": 32000,
+      "position_embedding": {"kind": "rope"}, "norm": {"kind": "rmsnorm"},
+      "mixers": {"a": {"kind": "gqa", "num_attention_heads": 8, "num_key_value_heads": 8, "head_dim": 128}},
+      "mlps": {"m": {"kind": "dense", "intermediate_size": 4096}}, "layers": [{"repeat": 2, "blocks": [{"mixer": "a", "mlp": "m"}]}]}})";
+  };
+  CHECK(one("\"Llama-3-8B\"", "rm").task_type == TaskType::seq_cls);
+  CHECK(one("\"Llama-3-8B\"", "rm").task == Task::sft);
+  CHECK(one(named("Qwen3-Embedding-8B"), "sft").task_type == TaskType::embedding);
+  CHECK(one(named("rope_embeddings_untied"), "sft").task_type == TaskType::causal_lm);
+}

@@ -8,8 +8,9 @@
 
 namespace shardfit {
 
-/// MTP depths that the run trains: the training's override, else the model's.
+/// MTP depths that the run trains: the training's override, else the model's; none where no logits are made.
 inline int mtp_depth(const TextSpec& text, const TrainingSpec& training) {
+  if (training.task_type != TaskType::causal_lm) return 0;
   if (training.mtp_layers) return *training.mtp_layers;
   return text.mtp ? text.mtp->num_layers : 0;
 }

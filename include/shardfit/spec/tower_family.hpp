@@ -30,6 +30,7 @@ inline constexpr TowerFamily kTowerFamilies[] = {
     {.family = "qwen2_5_vl", .attention_by_span = true, .context_parallel = false},
     {.family = "glm4v_moe", .attention_by_span = true, .context_parallel = false},
     {.family = "kimi_k25"},
+    {.family = "gemma4"},
     {.family = "gemma3", .context_parallel = false, .whole_score_bias = true},
 };
 

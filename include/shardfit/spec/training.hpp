@@ -15,6 +15,12 @@ enum class Task { pretrain, sft, lora, count };
 template <>
 inline constexpr std::array<std::string_view, kCount<Task>> kNames<Task> = {"pretrain", "sft", "lora"};
 
+/// What the model's end makes: logits over the vocabulary, scores of a few labels (classifiers, reward models), or nothing but
+/// the final norm's output (embedding models). Names of Hugging Face and Megatron-SWIFT.
+enum class TaskType { causal_lm, seq_cls, embedding, count };
+template <>
+inline constexpr std::array<std::string_view, kCount<TaskType>> kNames<TaskType> = {"causal_lm", "seq_cls", "embedding"};
+
 enum class OptimizerKind { adam, muon, sgd, count };
 template <>
 inline constexpr std::array<std::string_view, kCount<OptimizerKind>> kNames<OptimizerKind> = {"adam", "muon", "sgd"};
@@ -93,6 +99,7 @@ struct VisionWorkload {
 
 struct TrainingSpec {
   Task task = Task::pretrain;
+  TaskType task_type = TaskType::causal_lm;
   Precision precision = Precision::bf16;
   bool fp8_param_gather = false, fp8_attention = false;
   bool first_last_layers_bf16 = false;     ///< with the two counts: layers that are not quantised
