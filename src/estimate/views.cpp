@@ -62,8 +62,31 @@ SampleFigures sample_figures(const Problem& problem, const Evaluation& e, const 
   return load;
 }
 
+namespace {
+
+/// The first chunk that starts on a layer which reads an earlier layer's choice of keys, though none chose in it: Megatron-Core
+/// hands no choice from stage to stage (experimental_attention_variant_module_specs.py). -1: none.
+int chunk_without_choice(const Problem& problem, const Layout& layout) {
+  StagePlan plan;
+  if (!make_stage_plan(problem.job, layout, plan)) return -1;
+  const TextSpec& text = problem.job.model.text;
+  for (std::size_t i = 0; i < plan.chunks.size(); ++i) {
+    const Chunk& chunk = plan.chunks[i];
+    if (chunk.num_layers == 0) continue;
+    const int mixer = text.layers[std::size_t(chunk.first_layer)].mixer;
+    const MlaSpec* mla = mixer < 0 ? nullptr : std::get_if<MlaSpec>(&text.mixers[std::size_t(mixer)].kind);
+    if (mla && mla->indexer && mla->indexer->shared) return int(i) % plan.pp;
+  }
+  return -1;
+}
+
+}  // namespace
+
 void set_remarks(const Problem& problem, const Layout& layout, Estimate& out) {
   const Job& job = problem.job;
+  if (const int stage = chunk_without_choice(problem, layout); stage >= 0 && job.stack.framework == Framework::megatron)
+    out.warnings.push_back("stage " + std::to_string(stage) + " starts on a layer that reads an earlier layer's choice of keys: "
+                           "Megatron-Core refuses that (layout.pipeline_layout)");
   if (layout.overlap.delay_wgrad)
     out.unmodelled.push_back("delayed weight gradients: no effect on time beyond expert overlap is modelled");
   if (job.stack.moe_shared_expert_overlap)
