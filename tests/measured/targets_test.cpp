@@ -138,9 +138,9 @@ TEST_CASE("verdicts on reported runs: better than always saying that a run fits"
 TEST_CASE("verdicts on free-form reports, mostly of tools outside Megatron-Core: half of them had no part in the model") {
   const Scored s = scored("free_reports.json");
   CHECK(s.summary.ok == s.summary.rows);
-  CHECK(s.summary.verdicts.balanced_accuracy > 0.8);
-  CHECK(s.summary.verdicts.brier < 0.1);   // the base rate alone: 0.172
-  CHECK(quantity(s.summary, "peak_gib").median_abs_error < 0.1);
+  CHECK(s.summary.verdicts.balanced_accuracy > 0.84);
+  CHECK(s.summary.verdicts.brier < 0.07);   // the base rate alone: 0.172
+  CHECK(quantity(s.summary, "peak_gib").median_abs_error < 0.095);
 }
 
 TEST_CASE("no row is skipped: each has a prediction or a reason") {
