@@ -53,6 +53,12 @@ constexpr LayoutFlag plain_flag(const char* flag, const char* type, const char* 
   return {flag, type, help, set, nullptr, nullptr, nullptr};
 }
 
+/// A switch that is no axis, but one step aside of a layout.
+template <class Get>
+constexpr LayoutFlag switch_flag(const char* flag, const char* help, void (*set)(Layout&, const std::string&), Get) {
+  return {flag, "BOOL", help, set, nullptr, nullptr, [](const Layout& layout) { return word(Get{}(layout)); }};
+}
+
 using L = Layout&;
 using CL = const Layout&;
 using Word = const std::string&;
@@ -111,10 +117,12 @@ constexpr std::array<LayoutFlag, 27> kFlags = {{
                [](L l, Word w) { l.dispatcher_sms = whole_number("--dispatcher-sms", w, 0); }),
     plain_flag("--fsdp-double-buffer", "BOOL", "two buffers of unsharded weights",
                [](L l, Word w) { l.fsdp_double_buffer = truth("--fsdp-double-buffer", w); }),
-    plain_flag("--overlap-grad-reduce", "BOOL", "hide gradient reduction behind backward",
-               [](L l, Word w) { l.overlap.grad_reduce = truth("--overlap-grad-reduce", w); }),
-    plain_flag("--overlap-param-gather", "BOOL", "hide the gather of parameters behind forward",
-               [](L l, Word w) { l.overlap.param_gather = truth("--overlap-param-gather", w); }),
+    switch_flag("--overlap-grad-reduce", "hide gradient reduction behind backward",
+                [](L l, Word w) { l.overlap.grad_reduce = truth("--overlap-grad-reduce", w); },
+                [](CL l) { return l.overlap.grad_reduce; }),
+    switch_flag("--overlap-param-gather", "hide the gather of parameters behind forward",
+                [](L l, Word w) { l.overlap.param_gather = truth("--overlap-param-gather", w); },
+                [](CL l) { return l.overlap.param_gather; }),
     plain_flag("--tp-comm-overlap", "BOOL", "chop tensor-parallel traffic up with its GEMMs",
                [](L l, Word w) { l.overlap.tp_comm = truth("--tp-comm-overlap", w); }),
     plain_flag("--delay-wgrad", "BOOL", "weight gradients later, to hide expert traffic",

@@ -26,7 +26,7 @@ struct LayoutFlag {
   void (*narrow)(SearchSpace&, std::span<const Layout>);
   /// The words of the values that the axis has; null if the field is no axis.
   std::vector<std::string> (*values)(const SearchSpace&);
-  /// The word that the layout's field has; null if the field is no axis.
+  /// The word that the layout's field has; null if the field is neither an axis nor a switch worth trying.
   std::string (*current)(const Layout&);
 };
 

@@ -16,14 +16,15 @@ std::vector<std::string> usual_words(const std::string& field) {
             "selective:mlp", "selective:moe", "full:uniform:1"};
   if (field == "dispatcher") return {"alltoall", "deepep", "hybridep"};
   if (field == "sharding") return {"optimizer", "full"};
-  if (field == "expert-overlap") return {"true", "false"};
+  if (field == "expert-overlap" || field == "overlap-param-gather" || field == "overlap-grad-reduce") return {"true", "false"};
   if (field == "optimizer-offload") return {"0.0", "0.5", "1.0"};
   return {};
 }
 
 /// Words that differ from the layout's own.
 std::vector<std::string> words_to_try(const LayoutFlag& flag, const SearchSpace& space, const std::string& now) {
-  std::vector<std::string> words = flag.values(space);
+  std::vector<std::string> words;
+  if (flag.values) words = flag.values(space);
   int n = 0;
   const bool size = std::from_chars(now.data(), now.data() + now.size(), n).ptr == now.data() + now.size();
   if (size) {
@@ -42,7 +43,7 @@ template <class F>
 void for_each_neighbour(const Scenario& scenario, const Estimator& estimator, const Estimate& estimate, F f) {
   Estimator::Workspace workspace;
   for (const LayoutFlag& flag : layout_flags()) {
-    if (!flag.values) continue;
+    if (!flag.current) continue;
     const std::string from = flag.current(estimate.layout);
     for (const std::string& to : words_to_try(flag, scenario.space, from)) {
       const Layout layout = with_field(flag, to, scenario, estimate.layout);

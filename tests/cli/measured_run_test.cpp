@@ -47,3 +47,12 @@ TEST_CASE("an id that no row has names the nearest") {
   CHECK(ran.code == 2);
   CHECK(ran.err.find("did you mean \"" + kId + "\"") != std::string::npos);
 }
+
+TEST_CASE("along a pipeline without interleaving the change worth trying is to gather all stages at once") {
+  const std::string id = "26.04.01-pretrain-deepseek-v3-b300-256g-fp8-mx";
+  const auto base = parsed({"estimate", kRuns, "--run", id, "--format", "json"});
+  CHECK(base["change"]["field"] == "overlap-param-gather");
+  CHECK(base["change"]["to"] == "false");
+  const auto changed = parsed({"estimate", kRuns, "--run", id, "--overlap-param-gather", "false", "--format", "json"});
+  CHECK(changed["throughput"]["step_time_s"] == base["change"]["step_time_s"]);   // what was promised is what comes
+}
