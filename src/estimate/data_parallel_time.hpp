@@ -34,6 +34,7 @@ class DataParallelTime {
   DataParallelTime(const Layout& layout, int microbatches, bool aligned, double forward_round, double backward_round)
       : layout_(layout), microbatches_(microbatches), aligned_(aligned && layout.vpp > 1), forward_round_(forward_round),
         backward_round_(backward_round) {}
+  DataParallelTime(const Layout&&, int, bool, double, double) = delete;   // it keeps a reference
   /// Stages in their order, of stages alike only the first. `sets_pace`: one of these is the slowest stage.
   void add(const StageWindow& window, const StepConstants& of, bool sets_pace);
   StepAddition sum() const;

@@ -56,7 +56,8 @@ TEST_CASE("stages but the first reduce while the pipeline drains") {
 }
 
 TEST_CASE("the stage with the most to do decides what follows") {
-  DataParallelTime time(layout(2, 1, false), 8, false, 2, 4);
+  const Layout l = layout(2, 1, false);
+  DataParallelTime time(l, 8, false, 2, 4);
   time.add({0, 1, 1, 2, 0, 0}, {0, 0.1, 0, 0.2}, true);
   time.add({1, 1, 1, 2, 1, 2}, {0, 0.3, 0, 0.7}, false);
   CHECK(time.sum().optimizer == doctest::Approx(0.7));
