@@ -32,14 +32,17 @@ bool read_after_first_step(const MeasuredRun& run) { return mentions(run.peak_ki
 /// Stages that a reported figure of allocated memory may be of: [first, last].
 struct Stages { int first, last; };
 
-/// Megatron-Bridge's own metrics (TensorBoard, W&B, MLflow) are the last rank's, which is of the last stage; only a line
-/// that names its rank is another's. Other tools report the most of any. Source: Megatron-Bridge training/state.py
-/// (loggers on rank world_size - 1), training/utils/train_utils.py (training_log, report_memory).
+/// A figure of a Megatron-Bridge run is taken as the last rank's, of the last stage: its own metrics (TensorBoard, W&B, MLflow)
+/// are written there, and so is the end of its log. A line that names its rank, or says that it is over ranks, is another's.
+/// Other tools report the most of any. Source: Megatron-Bridge training/state.py (loggers on rank world_size - 1),
+/// training/utils/train_utils.py (training_log, report_memory). Since 2026-05-08 (its 55c4e6676) the metrics are the most of
+/// the pipeline, but lines of the log are still a rank's own, and rows do not say which they quote. Kind: read up to that day,
+/// assumed after it: see docs/residuals.md.
 Stages logged_stages(const MeasuredRun& run, const Estimate& e) {
   const int last = e.layout.pp - 1;
-  if (mentions(run.peak_kind, "rank-0")) return {0, 0};
-  if (run.scenario.job.stack.entry_point == EntryPoint::megatron_bridge) return {last, last};
-  return {0, last};
+  if (mentions(run.peak_kind, "rank-0") || mentions(run.peak_kind, "rank 0")) return {0, 0};
+  const bool of_one = run.scenario.job.stack.entry_point == EntryPoint::megatron_bridge && !mentions(run.peak_kind, "over ranks");
+  return {of_one ? last : 0, last};
 }
 
 /// The largest over the stages that a log's figure may be of.

@@ -39,6 +39,8 @@ TEST_CASE("Megatron-Bridge's metrics are the last rank's, unless a line names it
   const Estimate e = two_stages();
   CHECK(logged_peak(run_of(EntryPoint::megatron_bridge, ""), e) == Bytes(20));
   CHECK(logged_peak(run_of(EntryPoint::megatron_bridge, "rank-0 allocated"), e) == Bytes(30));
+  CHECK(logged_peak(run_of(EntryPoint::megatron_bridge, "peak allocated, rank 0"), e) == Bytes(30));
+  CHECK(logged_peak(run_of(EntryPoint::megatron_bridge, "max over ranks allocated"), e) == Bytes(30));
   CHECK(logged_peak(run_of(EntryPoint::torch_tools, ""), e) == Bytes(30));
   CHECK(reported_peak(run_of(EntryPoint::megatron_bridge, "peak allocated (1e9-byte GB)"), e) == Bytes(20));
 }
