@@ -41,7 +41,7 @@ constexpr std::string_view kSettings[] = {
     "moe_recompute_router_graph", "graph_attention_dropout", "graph_hidden_dropout",
     // precision, optimizer, FSDP
     "fp8_params_need_fp8", "fp8_params_need_sharding", "bf16_ends_delayed", "fp8_output_proj_mxfp8",
-    "fp8_output_proj_weight", "fp8_output_proj_hybrid", "fp8_output_proj_deferred", "quant_recipe_te",
+    "fp8_output_proj_weight", "fp8_output_proj_hybrid", "fp8_output_proj_deferred", "fp8_output_proj_te", "quant_recipe_te",
     "param_overlap_sharding", "param_overlap_grad_overlap", "precision_aware_adam", "state_types",
     "fsdp_expert_overlap_pp", "fsdp_expert_overlap_buffer", "fsdp_expert_overlap_graphs", "double_buffer_needs_fsdp",
     "fsdp2_pp", "fsdp2_ep", "fsdp2_fusion", "fsdp2_untied", "fsdp2_fp16"};
