@@ -10,12 +10,12 @@
 
 #include "cli/calibrate_documents.hpp"
 #include "cli/help.hpp"
+#include "cli/measured_files.hpp"
 #include "cli/output.hpp"
 #include "io/load.hpp"
 #include "io/write_hardware.hpp"
 #include "report/atomic_file.hpp"
 #include "shardfit/base/error.hpp"
-#include "validation/filter.hpp"
 
 namespace shardfit::cli {
 namespace {
@@ -27,19 +27,6 @@ struct Flags {
   std::string kernels;                     ///< folder of kernel tables
   OutputFlags output;
 };
-
-std::vector<validation::MeasuredRun> selected_runs(const Flags& flags) {
-  const std::vector<validation::Filter> filters(flags.where.begin(), flags.where.end());
-  std::vector<validation::MeasuredRun> runs;
-  for (const std::string& file : flags.files)
-    for (validation::MeasuredRun& run : io::load_measured(file))
-      if (std::all_of(filters.begin(), filters.end(), [&](const auto& f) { return f.accepts(run); }))
-        runs.push_back(std::move(run));
-  if (runs.empty())
-    throw InputError("", flags.where.empty() ? "FILE" : "--where", "no run", "at least one",
-                     "a field is named by its dotted path (layout.tp) or its last word (tp)");
-  return runs;
-}
 
 std::string percent(double share) { return fmt::format("{:.1f} %", 100 * share); }
 
@@ -92,7 +79,7 @@ int run_calibrate(const Flags& flags, Context& context) {
   std::optional<AtomicFile> file;
   if (!flags.save.empty()) file.emplace(flags.save);
   std::vector<std::string> left_out;
-  std::vector<calibrate::TimedRun> runs = calibrate::timed_runs(selected_runs(flags), left_out);
+  std::vector<calibrate::TimedRun> runs = calibrate::timed_runs(measured_runs(flags.files, flags.where), left_out);
   if (runs.empty())
     throw InputError("", "FILE", "no run with a step time", "at least one", left_out.empty() ? "" : left_out.front());
   if (!flags.shared) {

@@ -41,6 +41,8 @@ OneLayout load_run(const OneLayoutFlags& flags, const std::string& command) {
     const auto near = nearest_name(flags.run, ids);
     throw InputError(flags.scenario, "--run", "'" + flags.run + "'", "the id of a run in the file", near ? "did you mean \"" + *near + "\"?" : "");
   }
+  if (const auto same = std::count(ids.begin(), ids.end(), *at); same > 1)
+    throw InputError(flags.scenario, "--run", std::to_string(same) + " runs of id '" + flags.run + "'", "an id that one run has");
   validation::MeasuredRun& run = runs[std::size_t(at - ids.begin())];
   if (!run.invalid.empty()) throw InputError(flags.scenario, "--run", flags.run, "a run that can be read", run.invalid);
   OneLayout one{std::move(run.scenario), {}};

@@ -3,13 +3,13 @@
 #include <memory>
 
 #include "cli/help.hpp"
+#include "cli/measured_files.hpp"
 #include "cli/output.hpp"
 #include "cli/output_paths.hpp"
 #include "io/load.hpp"
 #include "report/points_view.hpp"
 #include "report/validation_view.hpp"
 #include "shardfit/base/error.hpp"
-#include "validation/filter.hpp"
 
 namespace shardfit::cli {
 namespace {
@@ -20,16 +20,6 @@ struct Flags {
   double min_supported = 0, max_median = 0, max_p90 = 0;   ///< 0: not asked for
   OutputFlags output;
 };
-
-std::vector<validation::MeasuredRun> selected_runs(const Flags& flags) {
-  std::vector<validation::Filter> filters(flags.where.begin(), flags.where.end());
-  std::vector<validation::MeasuredRun> runs;
-  for (const std::string& file : flags.files)
-    for (validation::MeasuredRun& run : io::load_measured(file))
-      if (std::all_of(filters.begin(), filters.end(), [&](const auto& f) { return f.accepts(run); }))
-        runs.push_back(std::move(run));
-  return runs;
-}
 
 /// The limits that the result breaks, one sentence each.
 std::vector<std::string> broken_limits(const Flags& flags, const validation::Summary& s) {
@@ -93,10 +83,7 @@ int run_validate(const Flags& flags, Context& context) {
   keep_apart(read, {{"-o", flags.output.file}});
   Output output(flags.output);
   ValidationResult result;
-  result.runs = selected_runs(flags);
-  if (result.runs.empty())
-    throw InputError("", flags.where.empty() ? "FILE" : "--where", "no run", "at least one",
-                     "a field is named by its dotted path (layout.tp) or its last word (tp)");
+  result.runs = measured_runs(flags.files, flags.where);
   if (!flags.facts.empty()) result.facts = io::load_facts(flags.facts);
   result.facts_held = validation::state_facts(result.facts, result.runs);
   for (const validation::MeasuredRun& run : result.runs) result.rows.push_back(validation::score(run));

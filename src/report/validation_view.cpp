@@ -183,6 +183,18 @@ Section first_steps_section(const validation::FirstSteps& f) {
   return {"first_steps", "How first steps can be read", std::move(facts), {}};
 }
 
+/// Measured numbers that are left out, once each with the rows that have them.
+std::vector<std::string> left_out_numbers(const std::vector<validation::MeasuredRun>& runs) {
+  std::map<std::string, std::vector<std::string>> ids;
+  for (const validation::MeasuredRun& run : runs)
+    for (const std::string& words : validation::not_scored(run)) ids[words].push_back(run.id);
+  std::vector<std::string> warnings;
+  for (const auto& [words, rows] : ids)
+    warnings.push_back(rows.size() == 1 ? words + " (" + rows.front() + "): not scored"
+                                        : words + " (" + std::to_string(rows.size()) + " rows, the first " + rows.front() + "): not scored");
+  return warnings;
+}
+
 }  // namespace
 
 Document validation_document(const ValidationResult& result) {
@@ -203,6 +215,7 @@ Document validation_document(const ValidationResult& result) {
     document.sections.push_back(std::move(reasons));
   if (!result.assumed.empty()) document.sections.push_back(assumed_section(result));
   document.sections.push_back(worst_section(result.summary, result.rows));
+  document.warnings = left_out_numbers(result.runs);
   return document;
 }
 

@@ -2,7 +2,9 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
+#include "shardfit/base/error.hpp"
 #include "validation/measured_run.hpp"
 
 namespace shardfit::validation {
@@ -15,11 +17,16 @@ class Filter {
   explicit Filter(const std::string& text);
   /// False where the run lacks the field.
   bool accepts(const MeasuredRun& run) const;
+  /// Why none of `runs` is accepted: no run has the field, or none such a value; with the nearest that there is.
+  InputError nothing_accepted(const std::vector<MeasuredRun>& runs) const;
 
  private:
-  std::string key_, value_;
+  std::string text_, key_, value_;
   char operation_ = '=';   ///< '=', '!', '<', '>'
   double number_ = 0;
 };
+
+/// The runs that meet all conditions. Throws InputError, which says what there is instead, if there are none.
+std::vector<MeasuredRun> selected(std::vector<MeasuredRun> runs, const std::vector<Filter>& filters);
 
 }  // namespace shardfit::validation

@@ -3,25 +3,50 @@
 
 #include <algorithm>
 #include <exception>
+#include <iterator>
+#include <string_view>
 
+#include "shardfit/base/names.hpp"
 #include "validation/log_reading.hpp"
 
 namespace shardfit::validation {
 namespace {
 
+int last_stage(const Estimate& e) { return e.layout.pp - 1; }
+
+/// A measured field, and what is predicted for it in its unit.
+struct Quantity {
+  std::string_view name;
+  double (*predict)(const MeasuredRun&, const Estimate&);
+  bool timed = false;   ///< not to be had where the global batch is assumed
+};
+
+constexpr Quantity kQuantities[] = {
+    {"static_allocated_bytes",
+     [](const MeasuredRun&, const Estimate& e) { return double(ledger_of(e, last_stage(e), MemoryMoment::between_steps).allocated().value); }},
+    {kFirstStepPeak, [](const MeasuredRun& run, const Estimate& e) { return logged_first_step(run, e, last_stage(e), run.resumed); }},
+    {"peak_allocated_second_logged_step_bytes",
+     [](const MeasuredRun& run, const Estimate& e) { return logged_second_step(run, e, last_stage(e)); }},
+    {"peak_allocated_bytes", [](const MeasuredRun&, const Estimate& e) { return double(allocated_peak(e, last_stage(e)).allocated.value); }},
+    {"peak_allocated_gb", [](const MeasuredRun& run, const Estimate& e) { return double(logged_peak(run, e).value) / kGB; }},
+    {"peak_gib", [](const MeasuredRun& run, const Estimate& e) { return in_gib(reported_peak(run, e)); }},
+    {"reserved_gib", [](const MeasuredRun&, const Estimate& e) { return in_gib(largest_reserved(e)); }},
+    {"step_time_s", [](const MeasuredRun&, const Estimate& e) { return e.step_time_s; }, true},
+    {"tokens_per_s_per_gpu", [](const MeasuredRun&, const Estimate& e) { return e.tokens_per_s_per_gpu; }, true},
+    {"tflops_per_gpu", [](const MeasuredRun&, const Estimate& e) { return e.model_tflops_per_gpu; }, true}};
+
+/// What runs that died tell of their death; nothing is predicted for it.
+constexpr std::string_view kOfDeath[] = {"allocated_at_death_gib", "failed_request_gib"};
+
+const Quantity* quantity_of(std::string_view name) {
+  const auto at = std::find_if(std::begin(kQuantities), std::end(kQuantities), [&](const Quantity& q) { return q.name == name; });
+  return at == std::end(kQuantities) ? nullptr : at;
+}
+
 std::optional<double> predicted(const MeasuredRun& run, const Estimate& e, const std::string& name) {
-  const int last = e.layout.pp - 1;
-  if (name == "static_allocated_bytes") return double(ledger_of(e, last, MemoryMoment::between_steps).allocated().value);
-  if (name == kFirstStepPeak) return logged_first_step(run, e, last, run.resumed);
-  if (name == "peak_allocated_second_logged_step_bytes") return logged_second_step(run, e, last);
-  if (name == "peak_allocated_bytes") return double(allocated_peak(e, last).allocated.value);
-  if (name == "peak_allocated_gb") return double(logged_peak(run, e).value) / kGB;
-  if (name == "peak_gib") return in_gib(reported_peak(run, e));
-  if (name == "reserved_gib") return in_gib(largest_reserved(e));
-  if (name == "step_time_s" && !run.global_batch_assumed) return e.step_time_s;
-  if (name == "tokens_per_s_per_gpu" && !run.global_batch_assumed) return e.tokens_per_s_per_gpu;
-  if (name == "tflops_per_gpu" && !run.global_batch_assumed) return e.model_tflops_per_gpu;
-  return std::nullopt;
+  const Quantity* quantity = quantity_of(name);
+  if (!quantity || (quantity->timed && run.global_batch_assumed)) return std::nullopt;
+  return quantity->predict(run, e);
 }
 
 void score_quantities(const MeasuredRun& run, const Estimate& e, Row& row) {
@@ -71,6 +96,22 @@ void set_estimate_for_relations(const MeasuredRun& run, Row& row) {
 }
 
 }  // namespace
+
+std::vector<std::string> not_scored(const MeasuredRun& run) {
+  std::vector<std::string> words;
+  std::vector<std::string_view> names;
+  for (const Quantity& quantity : kQuantities) names.push_back(quantity.name);
+  for (const auto& [name, value] : run.quantities) {
+    if (std::find(std::begin(kOfDeath), std::end(kOfDeath), name) != std::end(kOfDeath)) continue;
+    if (!quantity_of(name)) {
+      const auto near = nearest_name(name, names);
+      words.push_back("measured." + name + " is no quantity that is predicted" + (near ? "; did you mean \"" + *near + "\"?" : ""));
+    } else if (value <= 0) {
+      words.push_back("measured." + name + " is not above 0");
+    }
+  }
+  return words;
+}
 
 Row score(const MeasuredRun& run) {
   Row row{.id = run.id};

@@ -38,6 +38,9 @@ struct Row {
 /// Never throws: a row that the model does not cover says so.
 Row score(const MeasuredRun& run);
 
+/// Measured numbers of a row that no score has: names that are no quantity, values that cannot be; in words.
+std::vector<std::string> not_scored(const MeasuredRun& run);
+
 }  // namespace shardfit::validation
 
 template <>

@@ -2,6 +2,8 @@
 // A row of a file of measured runs as the thing to look at: the same prediction that `validate` scores, and changes to it.
 #include <doctest/doctest.h>
 
+#include <cstdio>
+#include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "cli/command.hpp"
@@ -55,4 +57,14 @@ TEST_CASE("along a pipeline without interleaving the change worth trying is to g
   CHECK(base["change"]["to"] == "false");
   const auto changed = parsed({"estimate", kRuns, "--run", id, "--overlap-param-gather", "false", "--format", "json"});
   CHECK(changed["throughput"]["step_time_s"] == base["change"]["step_time_s"]);   // what was promised is what comes
+}
+
+TEST_CASE("an id that two rows have names neither") {
+  const std::string row = R"({"id": "a", "model": "Qwen3-8B", "hardware": "h100-hgx", "gpus": 8, "training": {}, "layout": {}})";
+  const std::string path = "measured_run_test_rows.json";
+  std::ofstream(path) << "[" << row << "," << row << "]";
+  const Ran ran = run({"check", path, "--run", "a"});
+  std::remove(path.c_str());
+  CHECK(ran.code == 2);
+  CHECK(ran.err.find("2 runs of id 'a'") != std::string::npos);
 }
