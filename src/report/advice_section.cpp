@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <cmath>
 
 #include "report/compare_sections.hpp"
@@ -53,6 +54,18 @@ Row advice_row(Family family, const JobChange& change, const Estimate& best) {
 
 }  // namespace
 
+double ceiling_band(const Comparison& c) {
+  double band = 0;
+  for (const Family family : kFamilies)
+    if (c.families[family].best) band = std::max(band, c.families[family].best->time_band);
+  return band;
+}
+
+bool too_close(const Comparison& c) {
+  const auto &fsdp = c.families[Family::fsdp].best, &three_d = c.families[Family::three_d].best;
+  return fsdp && three_d && std::abs(std::log(fsdp->step_time_s / three_d->step_time_s)) < std::log1p(ceiling_band(c));
+}
+
 Section advice_section(const Comparison& c) {
   Table table;
   table.columns = {{"advice", "advice"}, {"family", "family"}, {"from", "from"}, {"to", "to"},
@@ -62,7 +75,8 @@ Section advice_section(const Comparison& c) {
   if (fsdp && three_d) {
     const double gain = three_d->useful_tokens_per_s_per_gpu / fsdp->useful_tokens_per_s_per_gpu - 1;
     table.rows.push_back({{text_cell("higher_ceiling"), {}, text_cell("fsdp"), text_cell("3d"), gain, three_d->verdict.need,
-                           three_d->verdict.need - fsdp->verdict.need, text_cell(verdict_on(gain, false))}, RowKind::data, 0});
+                           three_d->verdict.need - fsdp->verdict.need,
+                           text_cell(too_close(c) ? "within the error" : verdict_on(gain, false))}, RowKind::data, 0});
   }
   for (const Family family : kFamilies) {
     const FamilyResult& f = c.families[family];

@@ -171,6 +171,7 @@ std::string summary_text(const Comparison& c) {
     const double ratio = c.families[slower].best->step_time_s / c.families[*c.ceiling].best->step_time_s - 1;
     text += fmt::format(" The higher ceiling is {}: {} more useful tokens/s than the best {} layout.", shown_name(*c.ceiling),
                         percent(ratio), shown_name(slower));
+    if (report::too_close(c)) text += fmt::format(" That is within the error of a step time, {}: no order.", percent(report::ceiling_band(c), 0));
   }
   return text + (c.complete ? "" : " (interrupted: best of what was looked at)");
 }

@@ -98,6 +98,22 @@ TEST_CASE("mxfp8 experts are cast one by one, their scales rearranged together; 
   CHECK(moved_bytes({find(ops, "expert_activation")}, KernelKind::expert_activation, true) == 32768.0 * 2048 * 2 * 8);
 }
 
+TEST_CASE("casts after the first of a list are launched by a loop in C++; nvfp4's take all experts at once") {
+  const auto looped = [](Precision precision, bool backward) {
+    Shapes s = on_ep(8);
+    s.precision = s.run_precision = precision;
+    s.generation = GpuGeneration::blackwell;
+    double sum = 0;
+    for (const Op& op : moe(deepseek_v3(), s))
+      for (const Kernel& k : (backward ? op.backward : op.forward).kernels) sum += k.looped;
+    return sum;
+  };
+  CHECK(looped(Precision::mxfp8, false) == 2 * 31);   // inputs of two linears, 32 experts
+  CHECK(looped(Precision::mxfp8, true) == 2 * 31);    // gradients of their outputs
+  CHECK(looped(Precision::nvfp4, false) == 0);
+  CHECK(looped(Precision::bf16, false) == 0);
+}
+
 TEST_CASE("expert biases: the first in its product, the second after it, which recompute of the activation does not repeat") {
   MoeMlpSpec spec = deepseek_v3();
   spec.bias = true;

@@ -46,6 +46,16 @@ TEST_CASE_FIXTURE(Fixture, "eager: every launch gaps, every call costs the host"
   CHECK(t.rerun.gemm == 0);
 }
 
+TEST_CASE_FIXTURE(Fixture, "a launch costs the host PyTorch's way to it, one by a loop in C++ the driver's call alone") {
+  device.host_call = 0;
+  device.host_launch = 7e-6;
+  device.driver_launch = 2e-6;
+  TimedOp looped = op(GraphScope::attn);
+  looped.forward.looped = 4;   // of the ten
+  CHECK(1e6 * block_time({op(GraphScope::attn)}, Layout{}, rates).forward.host == doctest::Approx(10 * 7));
+  CHECK(1e6 * block_time({looped}, Layout{}, rates).forward.host == doctest::Approx(6 * 7 + 4 * 2));
+}
+
 TEST_CASE_FIXTURE(Fixture, "a graphed scope is one replay however many operations it holds") {
   Layout layout;
   layout.cuda_graph = {CudaGraphImpl::transformer_engine, {GraphScope::attn}};
