@@ -57,6 +57,17 @@ TEST_CASE("what a stack alters without being asked is named, not refused") {
   layout.recompute.method = RecomputeMethod::block;
   CHECK(has(with_mtp(dense_job(), 1), layout, "mtp_block_recompute"));
   layout = plain_layout();
+  layout.dispatcher = Dispatcher::deepep;
+  CHECK(has(dense_job(), layout, "dispatcher_unused"));
+  CHECK_FALSE(has(moe_job(), layout, "dispatcher_unused"));
+  layout.dispatcher_sms = 24;
+  CHECK(has(dense_job(), layout, "dispatcher_sms_unused"));
+  CHECK_FALSE(has(moe_job(), layout, "dispatcher_sms_unused"));
+  layout.dispatcher = Dispatcher::alltoall;
+  CHECK_FALSE(has(dense_job(), layout, "dispatcher_unused"));
+  CHECK(has(moe_job(), layout, "dispatcher_sms_unused"));
+
+  layout = plain_layout();
   CHECK_FALSE(has(dense_job(), layout, "fsdp_overlap_on"));
   layout.sharding = Sharding::full;
   layout.overlap.grad_reduce = true;

@@ -97,6 +97,17 @@ constexpr Entry kEntries[] = {
       "Megatron-LM core/transformer/transformer_config.py:__post_init__"},
      RuleScope::megatron,
      [](const Case& c) { return c.layout.cp == 1 && c.layout.cp_comm_type != CpCommType::p2p; }},
+    {{"dispatcher_unused", "the expert dispatcher is left out: the model has no experts",
+      "Megatron-LM core/transformer/moe/moe_layer.py; dense layers have none"},
+     RuleScope::everywhere,
+     [](const Case& c) { return c.job.experts == 0 && c.layout.dispatcher != Dispatcher::alltoall; }},
+    {{"dispatcher_sms_unused", "dispatcher_sms is left out: only DeepEP and HybridEP take a number of SMs",
+      "Megatron-LM core/transformer/transformer_config.py (moe_flex_dispatcher_num_sms)"},
+     RuleScope::everywhere,
+     [](const Case& c) {
+       const bool library = c.layout.dispatcher == Dispatcher::deepep || c.layout.dispatcher == Dispatcher::hybridep;
+       return c.layout.dispatcher_sms > 0 && (!library || c.job.experts == 0);
+     }},
     {{"recompute_modules_unused", "recompute modules are left out: the granularity is not selective",
       "Megatron-LM core/transformer/transformer_config.py"},
      RuleScope::everywhere,

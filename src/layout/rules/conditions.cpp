@@ -194,6 +194,7 @@ constexpr Condition kConditions[] = {
     {"optimizer", "adapters (LoRA)", "",
      "a pretrained checkpoint and scales; what is frozen is stated by the run", Standing::assumed},
     {"sequence", "cp_comm_type without context parallelism", "cp_comm_unused", ""},
+    {"moe", "a dispatcher without experts, its SMs without a library", "dispatcher_unused dispatcher_sms_unused", ""},
 };
 
 }  // namespace
