@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <set>
 #include <string_view>
 
 #include "layout/edges/edge.hpp"
@@ -85,4 +86,12 @@ TEST_CASE("the kind of context-parallel traffic that a model's attention needs")
   Job job = dense_job();
   job.model.text.mixers[0].kind = CompressedMqaSpec{};
   CHECK(assumed_cp_comm_type(job.model) == CpCommType::all_gather);
+}
+
+TEST_CASE("an alteration has a code of its own") {
+  std::set<std::string_view> codes;
+  for (const Alteration& a : all_alterations()) {
+    CAPTURE(a.code);
+    CHECK(codes.insert(a.code).second);
+  }
 }

@@ -108,7 +108,7 @@ constexpr Condition kConditions[] = {
      "the part about kinds of balancing loss is out: losses are not modelled; fused or grouped experts behind the rank "
      "capacity are not checked: runs state them rarely"},
     {"moe", "paged stash", "paged_stash_capacity paged_stash_offload", ""},
-    {"moe", "library dispatchers and padding", "deepep_padding dispatcher_unused",
+    {"moe", "library dispatchers and padding", "deepep_padding dispatcher_unused dispatcher_sms_unused",
      "the NCCL EP dispatcher is not modelled"},
     {"moe", "DeepEP group sizes", "deepep_group deepep_ranks", ""},
     {"moe", "router in fp32 under DeepEP", "",
@@ -194,7 +194,6 @@ constexpr Condition kConditions[] = {
     {"optimizer", "adapters (LoRA)", "",
      "a pretrained checkpoint and scales; what is frozen is stated by the run", Standing::assumed},
     {"sequence", "cp_comm_type without context parallelism", "cp_comm_unused", ""},
-    {"moe", "a dispatcher without experts, its SMs without a library", "dispatcher_unused dispatcher_sms_unused", ""},
 };
 
 }  // namespace
