@@ -26,7 +26,8 @@ void run(benchmark::State& state, const Scenario& scenario, bool prune, bool kee
   state.SetItemsProcessed(std::int64_t(state.iterations() * result.space));
   state.counters["space"] = double(result.space);
   state.counters["valid"] = double(result.valid);
-  state.counters["valid/s"] = benchmark::Counter(double(result.valid) * double(state.iterations()), benchmark::Counter::kIsRate);
+  state.counters["valid/s"] = benchmark::Counter(double(result.valid) * double(state.iterations()),
+                                                 benchmark::Counter::kIsRate);
 }
 
 void corner_brute_force(benchmark::State& state) { run(state, bench::flagship_corner(), false, false); }
@@ -74,7 +75,11 @@ BENCHMARK(flagship_wide)->Arg(2)->UseRealTime()->Iterations(1)->Unit(benchmark::
 
 /// Second argument: GPUs.
 void flagship_by_gpus(benchmark::State& state) { run(state, bench::flagship_on(int(state.range(1))), true, false); }
-BENCHMARK(flagship_by_gpus)->ArgsProduct({{2}, {64, 256, 1024, 4096, 16384}})->UseRealTime()->Iterations(1)->Unit(benchmark::kSecond);
+BENCHMARK(flagship_by_gpus)
+    ->ArgsProduct({{2}, {64, 256, 1024, 4096, 16384}})
+    ->UseRealTime()
+    ->Iterations(1)
+    ->Unit(benchmark::kSecond);
 
 /// Second argument: open axes.
 void flagship_by_axes(benchmark::State& state) { run(state, bench::flagship_open(int(state.range(1))), true, false); }

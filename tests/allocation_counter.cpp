@@ -6,7 +6,7 @@
 #include <new>
 
 namespace {
-std::atomic<long> count{0};   // has to be reached from operator new, which takes no other argument
+std::atomic<long> count{0};  // has to be reached from operator new, which takes no other argument
 }
 
 void* operator new(std::size_t size) {

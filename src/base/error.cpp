@@ -4,8 +4,8 @@
 namespace shardfit {
 namespace {
 
-std::string message(const std::string& file, const std::string& pointer, const std::string& got,
-                    const std::string& expected, const std::string& hint) {
+std::string message(const std::string& file, const std::string& pointer, const std::string& got, const std::string& expected,
+                    const std::string& hint) {
   std::string text;
   if (!file.empty()) text += file + ": ";
   if (!pointer.empty()) text += pointer + ": ";

@@ -9,14 +9,14 @@ namespace shardfit::block {
 
 /// Patches and visual tokens of one micro-batch as the tower sees them on one rank.
 struct VisionLoad {
-  double patches = 0;               ///< sum over images
-  double patches_squared = 0;       ///< sum over attention spans (frame or image) of patches^2
-  double tokens = 0;                ///< merged: what this rank's tower makes
+  double patches = 0;          ///< sum over images
+  double patches_squared = 0;  ///< sum over attention spans (frame or image) of patches^2
+  double tokens = 0;           ///< merged: what this rank's tower makes
   double images = 0;
-  double spans = 0;                 ///< images and temporal steps, over which attention goes
-  double positions = 0;             ///< places in the pictures: frames of a clip share theirs
-  double all_tokens = 0;            ///< what the decoder gets, of all context-parallel ranks' towers
-  bool split_over_cp = false;       ///< each context-parallel rank runs its own images; the features are gathered
+  double spans = 0;            ///< images and temporal steps, over which attention goes
+  double positions = 0;        ///< places in the pictures: frames of a clip share theirs
+  double all_tokens = 0;       ///< what the decoder gets, of all context-parallel ranks' towers
+  bool split_over_cp = false;  ///< each context-parallel rank runs its own images; the features are gathered
 };
 
 /// Operations of one decoder block: mixer, then MLP; either may be absent.
@@ -45,7 +45,7 @@ OpList vision_projector(const VisionSpec& vision, const Shapes& shapes, const Vi
 // The block kinds, one file each; they append to `ops`.
 void append_gqa(const GqaSpec& spec, const Shapes& shapes, OpList& ops);
 void append_mla(const MlaSpec& spec, const Shapes& shapes, OpList& ops);
-void append_sparse_mla(const MlaSpec& spec, const Shapes& shapes, OpList& ops);   // latent attention with an indexer
+void append_sparse_mla(const MlaSpec& spec, const Shapes& shapes, OpList& ops);  // latent attention with an indexer
 void append_gated_delta_net(const GatedDeltaNetSpec& spec, const Shapes& shapes, OpList& ops);
 void append_mamba2(const Mamba2Spec& spec, const Shapes& shapes, OpList& ops);
 void append_compressed_mqa(const CompressedMqaSpec& spec, const Shapes& shapes, OpList& ops);

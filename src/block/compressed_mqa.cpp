@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Computes: attention over a window and over compressed keys, with one shared key-value head, between the input norm
-//   and the residual add.
-// Formula: q [ql, h] down and kv [d, h] on every rank, q up [n*d/tp, ql], output in groups [ol, n*d/og] then
-//   [h, og*ol/tp]; with a ratio r pooled keys (N/r of them) from two [w*d, h] projections, w = 2 if windows
-//   overlap; an indexer scores pooled keys and picks top-k. A query sees window + 64 + min(s/(2r), top-k) keys.
-// Source: DeepSeek-V4's published config and weight shapes; kernels by analogy to MLA (kind: assumed).
+// Computes:   attention over a window and over compressed keys, with one shared key-value head, between the input norm and
+//             the residual add.
+// Formula:    q [ql, h] down and kv [d, h] on every rank, q up [n*d/tp, ql], output in groups [ol, n*d/og] then [h,
+//             og*ol/tp]; with a ratio r pooled keys (N/r of them) from two [w*d, h] projections, w = 2 if windows overlap;
+//             an indexer scores pooled keys and picks top-k. A query sees window + 64 + min(s/(2r), top-k) keys.
+// Source:     DeepSeek-V4's published config and weight shapes; kernels by analogy to MLA (kind: assumed).
 // Valid when: tp divides n and og. Indexer and compressor are held whole on every rank (assumed, as sparse MLA does).
-// Ignores: the indexer's own loss, gathers of pooled keys over context-parallel ranks, top-k selection.
-// Checked by: tests/block/compressed_mqa_test.cpp
+// Ignores:    the indexer's own loss, gathers of pooled keys over context-parallel ranks, top-k selection.
+// Checked by: tests/block/compressed_mqa_test.cpp.
 #include <algorithm>
 
 #include "block/blocks.hpp"
@@ -17,10 +17,11 @@
 namespace shardfit::block {
 namespace {
 
-constexpr double kDefaultWindow = 128;     ///< where the spec has none
-constexpr double kQueryBytesForward = 8, kQueryBytesBackward = 10;   ///< B an element of q: norm and rotation (counted, as in gqa.cpp)
-constexpr double kScoreBytes = 4;          ///< an fp32 index score
-constexpr double kIndexBytes = 4;          ///< a chosen key
+constexpr double kDefaultWindow = 128;  ///< where the spec has none
+/// B an element of q: norm and rotation (counted, as in gqa.cpp)
+constexpr double kQueryBytesForward = 8, kQueryBytesBackward = 10;
+constexpr double kScoreBytes = 4;  ///< an fp32 index score
+constexpr double kIndexBytes = 4;  ///< a chosen key
 
 // Calls and launches beside the lists' (kind: counted as for multi-latent attention: modules, norms with their hooks, the
 // rotation of keys, of queries and of the result; the compressor's softmax and the indexer's choice).
@@ -73,7 +74,8 @@ Op up_op(const CompressedMqaSpec& m, const Shapes& s) {
   Linear up = linear(op.name, s.tokens, query, m.q_lora_rank, Split::tensor);
   up.adapter = LinearModule::linear_q_up_proj;
   add_linear(op, up, s);
-  keep_linear_input(op, s, "q_normed", double(s.stream_tokens), double(m.q_lora_rank), rerun, {}, {LinearModule::linear_q_up_proj});
+  keep_linear_input(op, s, "q_normed", double(s.stream_tokens), double(m.q_lora_rank), rerun, {},
+                    {LinearModule::linear_q_up_proj});
   add_column_traffic(op, of_module(s, up.adapter), double(m.q_lora_rank));
   add_key_traffic(op, m.head_dim, s);
   const double elements = double(s.tokens) * double(query);
@@ -85,8 +87,7 @@ Op up_op(const CompressedMqaSpec& m, const Shapes& s) {
 }
 
 /// Two projections, a learned position bias for each of the r pooled places, a softmax over them, a norm.
-void add_compressor(Op& op, const char* kv, const char* gate, std::int64_t dim, const CompressedMqaSpec& m,
-                    const Shapes& s) {
+void add_compressor(Op& op, const char* kv, const char* gate, std::int64_t dim, const CompressedMqaSpec& m, const Shapes& s) {
   const std::int64_t width = (m.compress_overlap ? 2 : 1) * dim;
   add_linear(op, linear(kv, s.stream_tokens, width, s.hidden, Split::replicated, true), s);
   add_linear(op, linear(gate, s.stream_tokens, width, s.hidden, Split::replicated, true), s);
@@ -96,10 +97,10 @@ void add_compressor(Op& op, const char* kv, const char* gate, std::int64_t dim, 
   keep(op, s, "compressor_inputs", tensor_bytes(rows, 2 * double(width), s.e));
   keep(op, s, "pooled", tensor_bytes(double(s.tokens) / m.compress_ratio, double(dim), s.e));
   const double bytes = rows * double(width) * s.e;
-  add_memory(op.forward, "compressor", 3 * bytes);   // read both, write the (smaller) result and its softmax
+  add_memory(op.forward, "compressor", 3 * bytes);  // read both, write the (smaller) result and its softmax
   add_memory(op.backward, "compressor", 4 * bytes, Pass::dgrad);
   add_host(op.forward, kCompressCalls, kCompressLaunches);
-  add_host(op.backward, kCompressCalls + 1, kCompressLaunches);   // the position bias has a hook
+  add_host(op.backward, kCompressCalls + 1, kCompressLaunches);  // the position bias has a hook
 }
 
 /// Scores of every query against the pooled keys before it; kept are the chosen indices only.
@@ -115,7 +116,7 @@ void add_indexer(Op& op, const CompressedMqaSpec& m, const Shapes& s) {
   scores.m = double(s.stream_tokens);
   scores.n = double(s.sequence) / 2 / m.compress_ratio * x.num_heads;
   scores.k = x.head_dim;
-  scores.out_bytes = kScoreBytes / x.num_heads;      // summed over heads before they are written
+  scores.out_bytes = kScoreBytes / x.num_heads;  // summed over heads before they are written
   op.forward.kernels.push_back(scores);
   add_host(op.forward, kChoiceCalls, kChoiceLaunches);
   keep(op, s, "chosen_keys", tensor_bytes(double(s.tokens), x.topk, kIndexBytes));

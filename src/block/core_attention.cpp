@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// Computes: what attention between the projections keeps, runs and sends.
-// Formula: kept N*(q + kv)*e, result N*ctx*e; fused and flash kernels N*heads*4 B of log-sum-exp; flash at b > 1 and
-//   all-to-all context parallelism one more copy of the result; unfused b*heads*(s/cp)^2*e of probabilities, and with
-//   dropout that much again and a mask byte. Backward executes 2.5 times the forward FLOP.
-//   CP: a ring hands a rank's K and V on cp-1 times, and in backward their gradients too; all-to-all exchanges q, k, v and
-//   the result; a2a+p2p exchanges over the inner group and rings over the outer one. fp8 attention with scales a tensor
-//   sends 1 B an operand (q, k, v and the result's gradient), and a ring's gradients of k and v home in one exchange of 1 B.
-//   A ring adds up its cp partial results, 8 B an element forward and 6 backward.
-// Source: Transformer Engine pytorch/attention/dot_product_attention/{backends,context_parallel}.py; FlashAttention's
-//   backward (5 products where forward has 2); copies read off measured peaks of Megatron-LM's golden runs.
+// Computes:   what attention between the projections keeps, runs and sends.
+// Formula:    kept N*(q + kv)*e, result N*ctx*e; fused and flash kernels N*heads*4 B of log-sum-exp; flash at b > 1 and
+//             all-to-all context parallelism one more copy of the result; unfused b*heads*(s/cp)^2*e of probabilities, and
+//             with dropout that much again and a mask byte. Backward executes 2.5 times the forward FLOP.
+//             CP: a ring hands a rank's K and V on cp-1 times, and in backward their gradients too; all-to-all exchanges q,
+//             k, v and the result; a2a+p2p exchanges over the inner group and rings over the outer one. fp8 attention with
+//             scales a tensor sends 1 B an operand (q, k, v and the result's gradient), and a ring's gradients of k and v
+//             home in one exchange of 1 B. A ring adds up its cp partial results, 8 B an element forward and 6 backward.
+// Source:     Transformer Engine pytorch/attention/dot_product_attention/{backends,context_parallel}.py; FlashAttention's
+//             backward (5 products where forward has 2); copies read off measured peaks of Megatron-LM's golden runs.
 // Valid when: the mask is causal, rows are whole (packed rows see fewer keys).
-// Ignores: which sizes hierarchical groups have (two outer groups assumed); scales of fp8.
-// Checked by: tests/block/gqa_test.cpp, tests/block/mla_test.cpp
+// Ignores:    which sizes hierarchical groups have (two outer groups assumed); scales of fp8.
+// Checked by: tests/block/gqa_test.cpp, tests/block/mla_test.cpp.
 #include "block/core_attention.hpp"
 
 #include <algorithm>
@@ -22,13 +22,13 @@
 namespace shardfit::block {
 namespace {
 
-constexpr double kBackwardFlops = 2.5;       ///< of forward: flash backward makes the scores again
-constexpr double kLogSumExp = 4;             ///< B a query and head, fp32
-constexpr double kMaskByte = 1;              ///< dropout mask, B an element
+constexpr double kBackwardFlops = 2.5;  ///< of forward: flash backward makes the scores again
+constexpr double kLogSumExp = 4;        ///< B a query and head, fp32
+constexpr double kMaskByte = 1;         ///< dropout mask, B an element
 // Partial results of a ring's step (counted). Forward: read it, read and write the sum, with its share of the log-sum-exp.
 // Backward: the same of the query's and of the keys' and values' gradients.
 constexpr double kMergeForward = 8, kMergeBackward = 6;
-constexpr double kShortestEffective = 512;   ///< curves are flat below (kernel tables start here)
+constexpr double kShortestEffective = 512;  ///< curves are flat below (kernel tables start here)
 // Passes over the scores of an unfused softmax, each way (counted: write, read, write, read; twice in backward).
 constexpr double kScorePassesForward = 4, kScorePassesBackward = 8;
 
@@ -41,7 +41,12 @@ constexpr double kForwardCalls = 4, kForwardExtra = 1, kBackwardCalls = 1;
 constexpr double kWidestFusedHead = 256;
 
 /// One exchange of the context-parallel group, or of a level of it.
-struct Exchange { const char* name; Group group; CollectiveKind kind; Hides hides; };
+struct Exchange {
+  const char* name;
+  Group group;
+  CollectiveKind kind;
+  Hides hides;
+};
 
 void send(Work& work, const Exchange& exchange, double bytes, double calls = 1) {
   Traffic t;
@@ -219,8 +224,8 @@ Op core_attention_op(const CoreAttention& core, const Shapes& s) {
   Op op = part_op(core.name, View::attention, GraphScope::attn);
   op.recomputed_by = {RecomputeModule::core_attn};
   keep_tensors(op, core, s);
-  op.transients.push_back({"query_key_value_gradient",
-                           tensor_bytes(double(s.tokens), core.query + core.key_value, s.e), Moment::backward});
+  op.transients.push_back(
+      {"query_key_value_gradient", tensor_bytes(double(s.tokens), core.query + core.key_value, s.e), Moment::backward});
   add_kernels(op, core, s);
   add_context_parallel(op, core, s);
   add_host(op.forward, kForwardCalls, kForwardExtra);

@@ -12,15 +12,15 @@ inline constexpr double kWindowWaste = 96;
 /// Softmax attention between the projections, as one rank runs it. Widths are elements a token on this rank.
 struct CoreAttention {
   const char* name = "core_attention";
-  double heads = 0;                 ///< query heads
-  double query = 0;                 ///< width of q
-  double key_value = 0;             ///< width of k and v together, as the kernel reads them
-  double context = 0;               ///< width of the result
-  double flops = 0;                 ///< forward, executed
-  int head_dim = 0;                 ///< chooses the kernel's rate; 0: MLA
-  bool own_kernels = false;         ///< the model brings kernels for its heads, however wide
-  double effective_sequence = 0;    ///< length that decides its efficiency
-  EnumSet<RecomputeModule> inputs_dropped_by;   ///< modules that make q, k and v again
+  double heads = 0;                            ///< query heads
+  double query = 0;                            ///< width of q
+  double key_value = 0;                        ///< width of k and v together, as the kernel reads them
+  double context = 0;                          ///< width of the result
+  double flops = 0;                            ///< forward, executed
+  int head_dim = 0;                            ///< chooses the kernel's rate; 0: MLA
+  bool own_kernels = false;                    ///< the model brings kernels for its heads, however wide
+  double effective_sequence = 0;               ///< length that decides its efficiency
+  EnumSet<RecomputeModule> inputs_dropped_by;  ///< modules that make q, k and v again
 };
 
 /// Keys that a causal query sees on average: s/2, or the window (plus what block masks of the kernel waste).

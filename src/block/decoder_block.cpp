@@ -1,25 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
-// Computes: one decoder block: norm, mixer, residual add, norm, MLP, residual add, with second norms and
-//   hyper-connections where the model has them.
-// Formula: a residual add moves 6 B an element each way (with the norm's own 4 and 10 that makes 10 and 16) and
-//   keeps a dropout mask of 1 B. Hyper-connections with n streams: weights (2 + n)n*(n*h + 1) + 3 a sublayer; n*h*8
-//   B a row forward, twice that backward.
-// Source: Megatron-LM core/transformer/transformer_layer.py, core/models/gpt/gpt_layer_specs.py (which norms are
-//   fused into the linear after them: all but latent attention's and an MoE layer's),
-//   core/fusions/fused_bias_dropout.py.
+// Computes:   one decoder block: norm, mixer, residual add, norm, MLP, residual add, with second norms and
+//             hyper-connections where the model has them.
+// Formula:    a residual add moves 6 B an element each way (with the norm's own 4 and 10 that makes 10 and 16) and keeps a
+//             dropout mask of 1 B. Hyper-connections with n streams: weights (2 + n)n*(n*h + 1) + 3 a sublayer; n*h*8 B a
+//             row forward, twice that backward.
+// Source:     Megatron-LM core/transformer/transformer_layer.py, core/models/gpt/gpt_layer_specs.py (which norms are fused
+//             into the linear after them: all but latent attention's and an MoE layer's),
+//             core/fusions/fused_bias_dropout.py.
 // Valid when: the residual stream is in the activation type.
-// Ignores: fp32 residuals, the bias add of row-parallel linears (fused).
-// Checked by: tests/block/decoder_block_test.cpp
+// Ignores:    fp32 residuals, the bias add of row-parallel linears (fused).
+// Checked by: tests/block/decoder_block_test.cpp.
 #include "block/blocks.hpp"
 #include "block/linear.hpp"
 
 namespace shardfit::block {
 namespace {
 
-constexpr double kResidualBytes = 6;       ///< read both, write the sum; backward the same (counted)
+constexpr double kResidualBytes = 6;  ///< read both, write the sum; backward the same (counted)
 constexpr double kMaskByte = 1;
-constexpr std::int64_t kScales = 3;        ///< learned scales of a hyper-connection: in, out, stream to stream
-constexpr double kStreamForward = 8, kStreamBackward = 16;   ///< mixing n streams, B an element (counted: four passes)
+constexpr std::int64_t kScales = 3;                         ///< learned scales of a hyper-connection: in, out, stream to stream
+constexpr double kStreamForward = 8, kStreamBackward = 16;  ///< mixing n streams, B an element (counted: four passes)
 
 // Calls and launches beside the lists' (kind: counted in transformer_layer.py, fusions/fused_bias_dropout.py and
 // hyper_connection.py: projection, norm, sigmoids and 20 Sinkhorn steps fused to a few kernels, mixing in and out).
@@ -33,7 +33,7 @@ struct NormPlace {
   std::optional<OffloadModule> offload_input, offload_output;
   EnumSet<LinearModule> adapters;
   std::optional<GraphScope> scope;
-  bool apart = false;              ///< a module of its own, not inside the linear after it
+  bool apart = false;  ///< a module of its own, not inside the linear after it
 };
 
 bool is_recurrent(const MixerKind& kind) {

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Computes: the dense MLP of a decoder layer, behind a norm that is fused into fc1 (added by
-//   decoder_block).
-// Formula: see ffn.cpp; `mlp` recompute drops everything after the norm's input and runs it again.
-// Source: Megatron-LM core/transformer/mlp.py; host work: block/launches.hpp.
+// Computes:   the dense MLP of a decoder layer, behind a norm that is fused into fc1 (added by decoder_block).
+// Formula:    see ffn.cpp; `mlp` recompute drops everything after the norm's input and runs it again.
+// Source:     Megatron-LM core/transformer/mlp.py; host work: block/launches.hpp.
 // Valid when: tp divides intermediate_size.
-// Ignores: nothing beyond ffn.cpp.
-// Checked by: tests/block/dense_mlp_test.cpp
+// Ignores:    nothing beyond ffn.cpp.
+// Checked by: tests/block/dense_mlp_test.cpp.
 #include "block/blocks.hpp"
 #include "block/ffn.hpp"
 

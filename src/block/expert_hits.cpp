@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Computes:   how many of equal parts (ranks, NVLink domains) hold an expert that a token picks.
-// Formula:    parts * (1 - C(E - E/parts, k)/C(E, k)): a part is missed when all k picks fall elsewhere; E = 0: parts * (1 - (1 -
-//             1/parts)^k). Group-limited routing with c of G groups: parts of at most one group are those of the c chosen
-//             groups, E c/G experts on parts c/G parts; parts of g = G/parts groups hold j of the chosen ones with the
-//             hypergeometric chance, and are missed by C((c - j) E/G, k)/C(c E/G, k).
+// Formula:    parts * (1 - C(E - E/parts, k)/C(E, k)): a part is missed when all k picks fall elsewhere; E = 0: parts * (1
+//             - (1 - 1/parts)^k). Group-limited routing with c of G groups: parts of at most one group are those of the c
+//             chosen groups, E c/G experts on parts c/G parts; parts of g = G/parts groups hold j of the chosen ones with
+//             the hypergeometric chance, and are missed by C((c - j) E/G, k)/C(c E/G, k).
 // Source:     counting; Megatron-LM core/transformer/moe/moe_utils.py:group_limited_topk.
 // Valid when: routing is uniform over groups and experts, experts lie on parts in equal consecutive pieces.
 // Ignores:    imbalance, correlation of the picks; the sum of two scores by which groups are chosen.
@@ -37,8 +37,7 @@ double chance_of(int j, int held, int groups, int chosen) {
 
 double without_limit(double parts, double experts, int top_k) {
   if (parts <= 1) return 1;
-  const double missed =
-      experts > 0 ? all_elsewhere(experts - experts / parts, experts, top_k) : std::pow(1 - 1 / parts, top_k);
+  const double missed = experts > 0 ? all_elsewhere(experts - experts / parts, experts, top_k) : std::pow(1 - 1 / parts, top_k);
   return parts * (1 - missed);
 }
 

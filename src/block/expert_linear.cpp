@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Computes: a linear of all experts of a rank: weights, forward, dgrad and wgrad as grouped GEMMs (or one after the other), casts
-//   of quantised runs, one low-rank pair that the experts share.
-// Formula: GEMM m = busiest rank's rows over local experts, groups = local experts; launches one an expert, one in all where the
-//   grouped MLP is fused.
-// Source: Transformer Engine pytorch/module/grouped_linear.py, common/gemm/cublaslt_gemm.cu; Megatron-Bridge peft/utils.py
-//   (share_expert_adapters).
+// Computes:   a linear of all experts of a rank: weights, forward, dgrad and wgrad as grouped GEMMs (or one after the
+//             other), casts of quantised runs, one low-rank pair that the experts share.
+// Formula:    GEMM m = busiest rank's rows over local experts, groups = local experts; launches one an expert, one in all
+//             where the grouped MLP is fused.
+// Source:     Transformer Engine pytorch/module/grouped_linear.py, common/gemm/cublaslt_gemm.cu; Megatron-Bridge
+//             peft/utils.py (share_expert_adapters).
 // Valid when: ep divides the experts, etp their width.
-// Ignores: differences between experts of a rank.
-// Checked by: tests/block/moe_test.cpp
+// Ignores:    differences between experts of a rank.
+// Checked by: tests/block/moe_test.cpp.
 #include "block/expert_linear.hpp"
 
 #include "block/launches.hpp"
@@ -30,7 +30,7 @@ double one_by_one(const MoeSizes& z, const Shapes& s) { return s.fused_grouped_m
 void add_expert_cast(Work& work, const char* name, double columns, const MoeSizes& z, const Shapes& s) {
   if (!is_quantized(s.precision)) return;
   add_quantize(work, name, z.busy_rows, columns, s);
-  if (s.precision == Precision::nvfp4) return;   // takes up to 64 at once
+  if (s.precision == Precision::nvfp4) return;  // takes up to 64 at once
   Kernel& cast = work.kernels.back();
   cast.looped = cast.launches * (one_by_one(z, s) - 1);
   cast.launches += cast.looped;
@@ -46,13 +46,12 @@ Kernel grouped_gemm(const char* name, Pass pass, double n, double k, const MoeSi
   kernel.n = n;
   kernel.k = k;
   kernel.groups = double(z.local_experts);
-  const bool together = s.grouped_gemm && kernel.math == math_of(s.precision);   // emulated blocks: each tensor alone
+  const bool together = s.grouped_gemm && kernel.math == math_of(s.precision);  // emulated blocks: each tensor alone
   kernel.launches = one_by_one(z, s) + (together ? 1 : one_by_one(z, s)) * scale_launches(kernel.math);
   kernel.out_bytes = s.e;
   if (pass == Pass::wgrad) kernel.out_bytes = kernel.accumulate_bytes = s.grad_bytes;
   if (s.grouped_gemm) return kernel;
-  kernel.kind =
-      KernelKind::gemm;  // one expert after the other: plain GEMMs, whose wgrad contracts over the rows
+  kernel.kind = KernelKind::gemm;  // one expert after the other: plain GEMMs, whose wgrad contracts over the rows
   if (pass == Pass::wgrad) {
     kernel.m = n;
     kernel.n = k;
@@ -61,8 +60,7 @@ Kernel grouped_gemm(const char* name, Pass pass, double n, double k, const MoeSi
   return kernel;
 }
 
-Weight expert_weight(const char* name, ParamGroup group, std::int64_t rows, std::int64_t cols,
-                     std::int64_t count) {
+Weight expert_weight(const char* name, ParamGroup group, std::int64_t rows, std::int64_t cols, std::int64_t count) {
   Weight w;
   w.name = name;
   w.group = group;
@@ -89,8 +87,7 @@ Kernel adapter_gemm(const char* name, Pass pass, double m, double n, double k, c
 }
 
 /// One low-rank pair that all local experts share.
-void add_shared_adapter(Op& op, std::int64_t out, std::int64_t in, bool input_grad, const MoeSizes& z,
-                        const Shapes& s) {
+void add_shared_adapter(Op& op, std::int64_t out, std::int64_t in, bool input_grad, const MoeSizes& z, const Shapes& s) {
   const std::int64_t rank = s.lora_rank;
   op.weights.push_back(expert_weight("lora_a", ParamGroup::lora, rank, in, 1));
   op.weights.push_back(expert_weight("lora_b", ParamGroup::lora, out, rank, 1));
@@ -124,8 +121,7 @@ void add_expert_linear(Op& op, const ExpertLinear& l, const MoeSizes& z, const S
   if (l.casts_output_grad) add_expert_cast(op.backward, l.name, out, z, s);
   if (l.input_grad) op.backward.kernels.push_back(grouped_gemm(l.name, Pass::dgrad, in, out, z, s));
   if (trains_base(s)) op.backward.kernels.push_back(grouped_gemm(l.name, Pass::wgrad, out, in, z, s));
-  if (s.lora_rank > 0 && s.lora_targets.contains(l.adapter))
-    add_shared_adapter(op, l.out, l.in, l.input_grad, z, s);
+  if (s.lora_rank > 0 && s.lora_targets.contains(l.adapter)) add_shared_adapter(op, l.out, l.in, l.input_grad, z, s);
 }
 
 void add_expert_linear_host(Op& op, LinearModule module, const MoeSizes& z, const Shapes& layer) {

@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Computes: the operations of a tensor-parallel feed-forward part.
-// Formula: fc1 [N, g*f/tp] and activation [N, f/tp] are kept (g = 2 gated, 1 not); the activation is a
-//   fused kernel that keeps its input only, and its output is kept as fc2's input; backward holds the
-//   gradient of fc1's output and one gradient of the residual stream at once. Torch's tools recompute by operation: half of a
-//   gated fc1 stays.
-// Source: Megatron-LM core/transformer/mlp.py, core/fusions/fused_bias_{swiglu,gelu}.py; the backward
-//   transient was measured on first pipeline stages of Llama-70B and 405B (SimuMax B200 runs: +453 and +898
-//   MiB, 448 and 896 here); torchtitan distributed/activation_checkpoint.py (SelectiveAC).
+// Computes:   the operations of a tensor-parallel feed-forward part.
+// Formula:    fc1 [N, g*f/tp] and activation [N, f/tp] are kept (g = 2 gated, 1 not); the activation is a fused kernel that
+//             keeps its input only, and its output is kept as fc2's input; backward holds the gradient of fc1's output and
+//             one gradient of the residual stream at once. Torch's tools recompute by operation: half of a gated fc1 stays.
+// Source:     Megatron-LM core/transformer/mlp.py, core/fusions/fused_bias_{swiglu,gelu}.py; the backward transient was
+//             measured on first pipeline stages of Llama-70B and 405B (SimuMax B200 runs: +453 and +898 MiB, 448 and 896
+//             here); torchtitan distributed/activation_checkpoint.py (SelectiveAC).
 // Valid when: tp divides the width.
-// Ignores: squared ReLU without a fused kernel in dense layers (one more tensor), bias gradients.
-// Checked by: tests/block/dense_mlp_test.cpp
+// Ignores:    squared ReLU without a fused kernel in dense layers (one more tensor), bias gradients.
+// Checked by: tests/block/dense_mlp_test.cpp.
 #include "block/ffn.hpp"
 
 #include "block/linear.hpp"
@@ -59,7 +58,8 @@ Op activation_op(const Ffn& f, const Shapes& s, std::int64_t width) {
   keep(op, s, "fc1_out", tensor_bytes(rows, dropped, s.e), f.recomputed_by);
   if (s.eager_elementwise && f.gated)  // the product's other factor, which a fused kernel makes again
     keep(op, s, "activated_gate", tensor_bytes(rows, double(width), s.e), f.recomputed_by);
-  if (f.written_gate && !s.eager_elementwise) keep(op, s, "gate_factors", tensor_bytes(rows, 2 * double(width), s.e), f.recomputed_by);
+  if (f.written_gate && !s.eager_elementwise)
+    keep(op, s, "gate_factors", tensor_bytes(rows, 2 * double(width), s.e), f.recomputed_by);
   if (!runs_backward(s)) return op;
   add_host(op.backward, kActivationBackwardCalls);
   add_memory(op.backward, f.activation, activation_backward_bytes(inputs, s.e) * elements, Pass::dgrad);
@@ -83,8 +83,7 @@ Op fc2_op(const Ffn& f, const Shapes& s, std::int64_t width) {
   linear.row_parallel = true;
   linear.adapter = LinearModule::linear_fc2;
   add_linear(op, linear, inner);
-  keep_linear_input(op, s, "activation_out", double(s.tokens), double(width), f.recomputed_by, {},
-                    {LinearModule::linear_fc2});
+  keep_linear_input(op, s, "activation_out", double(s.tokens), double(width), f.recomputed_by, {}, {LinearModule::linear_fc2});
   add_row_traffic(op, of_module(s, linear.adapter), double(s.hidden));
   return op;
 }

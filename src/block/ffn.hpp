@@ -25,7 +25,7 @@ struct Ffn {
   const char* fc2 = "fc2";
   std::int64_t intermediate = 0;  ///< undivided
   bool gated = true, bias = false;
-  bool written_gate = false;      ///< the gated activation runs as single operations, see writes_out_gate
+  bool written_gate = false;  ///< the gated activation runs as single operations, see writes_out_gate
   EnumSet<RecomputeModule> recomputed_by;
   std::optional<GraphScope> scope;
 };

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Computes: a gated DeltaNet mixer between the input norm and the residual add.
-// Formula: K = key heads*dk, V = value heads*dv, H = value heads, all over tp: in-projection [2K + 2V + 2H, h],
-//   convolution over 2K + V channels, out-projection [h, V]. Kept a token: convolution in and out 2(2K + V) each, q
-//   and k repeated to the value heads 2*2*H*dk, v 2V, chunk matrices 64*2*H, decay 4H, beta 2H, result 2V, gate 2V,
-//   normed 2V, out-projection's input 2V. FLOP N*H*(4*64*dk + 4*64*dv + 6*dk*dv + 2*64^2).
-// Source: Megatron-LM core/ssm/gated_delta_net; flash-linear-attention's chunked kernel; host shares as in gqa.cpp.
+// Computes:   a gated DeltaNet mixer between the input norm and the residual add.
+// Formula:    K = key heads*dk, V = value heads*dv, H = value heads, all over tp: in-projection [2K + 2V + 2H, h],
+//             convolution over 2K + V channels, out-projection [h, V]. Kept a token: convolution in and out 2(2K + V) each,
+//             q and k repeated to the value heads 2*2*H*dk, v 2V, chunk matrices 64*2*H, decay 4H, beta 2H, result 2V, gate
+//             2V, normed 2V, out-projection's input 2V. FLOP N*H*(4*64*dk + 4*64*dv + 6*dk*dv + 2*64^2).
+// Source:     Megatron-LM core/ssm/gated_delta_net; flash-linear-attention's chunked kernel; host shares as in gqa.cpp.
 // Valid when: tp*cp divides key and value heads.
-// Ignores: statistics of the q/k normalisation, convolution FLOP.
-// Checked by: tests/block/gated_delta_net_test.cpp
+// Ignores:    statistics of the q/k normalisation, convolution FLOP.
+// Checked by: tests/block/gated_delta_net_test.cpp.
 #include "block/blocks.hpp"
 #include "block/linear.hpp"
 #include "block/recurrent.hpp"
@@ -15,8 +15,8 @@
 namespace shardfit::block {
 namespace {
 
-constexpr double kChunk = 64;              ///< tokens a chunk of the kernel
-constexpr double kDecayBytes = 4;          ///< fp32
+constexpr double kChunk = 64;      ///< tokens a chunk of the kernel
+constexpr double kDecayBytes = 4;  ///< fp32
 // FLOP of one token and head: scores and their solve against keys and against values, state update and read.
 constexpr double kChunkKey = 4, kChunkValue = 4, kState = 6;
 
@@ -27,11 +27,11 @@ constexpr double kNormForward = 4 + 6 + 4, kNormBackward = 6 + 10 + 4;
 // Calls and launches beside the lists' (kind: counted in Megatron-LM core/ssm/gated_delta_net/gdn.py and
 // flash-linear-attention ops/gated_delta_rule/chunk.py). The rule: cumulative sum, scores, their solve, products with keys
 // and values, states, output; backward makes the products and states again before five of its own and a reverse sum.
-constexpr double kModuleCalls = 4;                               ///< layer, mixer, rearrangement, split
-constexpr double kFeedCalls = 9, kFeedLaunches = 9;              ///< convolution, q and k normed and repeated, decay and beta
-constexpr double kFeedHooks = 3;                                 ///< conv weight, A, dt bias
+constexpr double kModuleCalls = 4;                   ///< layer, mixer, rearrangement, split
+constexpr double kFeedCalls = 9, kFeedLaunches = 9;  ///< convolution, q and k normed and repeated, decay and beta
+constexpr double kFeedHooks = 3;                     ///< conv weight, A, dt bias
 constexpr double kRuleCalls = 2, kRuleLaunchesForward = 7, kRuleLaunchesBackward = 12;
-constexpr double kNormCalls = 2, kNormLaunches = 2;              ///< norm, then product with the gate; backward has a hook more
+constexpr double kNormCalls = 2, kNormLaunches = 2;  ///< norm, then product with the gate; backward has a hook more
 
 /// Widths a token on this rank.
 struct Widths {
@@ -41,9 +41,8 @@ struct Widths {
 };
 
 Widths widths_of(const GatedDeltaNetSpec& g, const Shapes& s) {
-  return {std::int64_t(g.num_key_heads) * g.key_head_dim / s.tp,
-          std::int64_t(g.num_value_heads) * g.value_head_dim / s.tp, g.num_value_heads / s.tp, g.key_head_dim,
-          g.value_head_dim};
+  return {std::int64_t(g.num_key_heads) * g.key_head_dim / s.tp, std::int64_t(g.num_value_heads) * g.value_head_dim / s.tp,
+          g.num_value_heads / s.tp, g.key_head_dim, g.value_head_dim};
 }
 
 Op part(const char* name) { return part_op(name, View::linear_attention, GraphScope::attn); }
@@ -90,8 +89,7 @@ Op scan_op(const GatedDeltaNetSpec& g, const Widths& w, const Shapes& s) {
   const double n = double(s.tokens), heads = double(w.heads);
   const double dk = double(w.key_dim), dv = double(w.value_dim);
   add_memory(op.forward, op.name, n * (kConvForward * double(w.conv()) + kScanFeedForward * double(w.value)));
-  add_memory(op.backward, op.name, n * (kConvBackward * double(w.conv()) + kScanFeedBackward * double(w.value)),
-             Pass::dgrad);
+  add_memory(op.backward, op.name, n * (kConvBackward * double(w.conv()) + kScanFeedBackward * double(w.value)), Pass::dgrad);
   const double chunk = kChunk * (kChunkKey * dk + kChunkValue * dv + 2 * kChunk);
   add_scan(op, n * heads * (chunk + kState * dk * dv), s);
   // One state a chunk and head; backward holds them and their gradients.

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Computes: grouped-query attention between the input norm and the residual add.
-// Formula: qkv weight [(n*(1 + gate) + 2g)*d/tp, h], output [h, n*d/tp]. Kept: q, k, v after rotation
-//   N*(n + 2*max(g, tp))*d/tp*e; with q/k norms their inputs N*(n + max(g, tp))*d/tp*e and statistics; the result;
-//   with an output gate the gate and the gated result.
-// Source: Megatron-LM core/transformer/attention.py:SelfAttention; kept tensors checked on Megatron-LM's golden runs.
+// Computes:   grouped-query attention between the input norm and the residual add.
+// Formula:    qkv weight [(n*(1 + gate) + 2g)*d/tp, h], output [h, n*d/tp]. Kept: q, k, v after rotation N*(n + 2*max(g,
+//             tp))*d/tp*e; with q/k norms their inputs N*(n + max(g, tp))*d/tp*e and statistics; the result; with an output
+//             gate the gate and the gated result.
+// Source:     Megatron-LM core/transformer/attention.py:SelfAttention; kept tensors checked on Megatron-LM's golden runs.
 // Valid when: tp divides n, and g or g divides tp.
-// Ignores: sines and cosines of the rotation, the gather's copy where g < tp.
-// Checked by: tests/block/gqa_test.cpp
+// Ignores:    sines and cosines of the rotation, the gather's copy where g < tp.
+// Checked by: tests/block/gqa_test.cpp.
 #include <algorithm>
 
 #include "block/blocks.hpp"
@@ -17,20 +17,20 @@ namespace shardfit::block {
 namespace {
 
 // Bytes moved for each element (kind: counted).
-constexpr double kRotationBytes = 4;         ///< read and write, both ways
+constexpr double kRotationBytes = 4;  ///< read and write, both ways
 constexpr double kFp32Bytes = 4;
 constexpr double kNormForward = 4, kNormBackward = 6;   ///< of q/k norms: input and gradient in, gradient out
 constexpr double kGateForward = 6, kGateBackward = 10;  ///< result, gate in, product out; all three in, two out
 
 // Calls and launches beside the lists' (kind: counted in attention.py and models/common/embeddings/rope_utils.py).
-constexpr double kModuleCalls = 2, kSplitCalls = 1;              ///< layer and attention module; SplitAlongDim
-constexpr double kRotationCalls = 2, kRotationLaunches = 2;      ///< query and key apart; copies of the split
-constexpr double kQkNormCalls = 2, kQkNormLaunches = 2;          ///< backward twice as many, with a hook each
+constexpr double kModuleCalls = 2, kSplitCalls = 1;          ///< layer and attention module; SplitAlongDim
+constexpr double kRotationCalls = 2, kRotationLaunches = 2;  ///< query and key apart; copies of the split
+constexpr double kQkNormCalls = 2, kQkNormLaunches = 2;      ///< backward twice as many, with a hook each
 
 /// Widths a token on this rank. A key-value head is never split: where there are fewer than tp, ranks hold copies.
 struct Widths {
   std::int64_t query, key, gate, qkv_rows;
-  bool gathers;                              ///< the projection's output is gathered to find whole heads
+  bool gathers;  ///< the projection's output is gathered to find whole heads
 };
 
 Widths widths_of(const GqaSpec& g, const Shapes& s) {
@@ -90,14 +90,14 @@ void add_qk_norms(Op& op, const GqaSpec& g, const Widths& w, const Shapes& s) {
 /// gradients of all three are concatenated. Source: Megatron-LM core/transformer/attention.py:get_query_key_value_tensors,
 /// Transformer Engine SplitAlongDim.
 double split_bytes(const GqaSpec& g, const Widths& w, bool forward, const Shapes& s) {
-  const bool one_group = g.num_key_value_heads <= s.tp;   // its queries lie side by side as they are
+  const bool one_group = g.num_key_value_heads <= s.tp;  // its queries lie side by side as they are
   const double query = forward && one_group ? 0 : double(w.query);
   return kRotationBytes * double(s.tokens) * (query + double(w.key) * (forward ? 1 : 2));
 }
 
 /// Values in fp32 squared, averaged and divided: the fp32 copy serves both gradients.
 void add_value_norm(Op& op, const Widths& w, const Shapes& s) {
-  constexpr double kForwardBytes = 30, kBackwardBytes = 50, kLaunches = 6;   // counted: cast, square, mean, root, quotient, cast
+  constexpr double kForwardBytes = 30, kBackwardBytes = 50, kLaunches = 6;  // counted: cast, square, mean, root, quotient, cast
   const double elements = double(s.tokens) * double(w.key);
   keep(op, s, "value_in_fp32", tensor_bytes(elements, 1, kFp32Bytes), {}, OffloadModule::qkv_linear);
   add_memory(op.forward, "value_norm", kForwardBytes * elements);
@@ -117,7 +117,8 @@ Op rotation_op(const GqaSpec& g, const Widths& w, const Shapes& s) {
              Pass::dgrad);
   const double normed = norms ? 1 : 0;
   add_host(op.forward, kSplitCalls + kRotationCalls + normed * kQkNormCalls, kRotationLaunches + normed * kQkNormLaunches);
-  add_host(op.backward, kSplitCalls + kRotationCalls + normed * 2 * kQkNormCalls, kRotationLaunches + normed * 2 * kQkNormLaunches);
+  add_host(op.backward, kSplitCalls + kRotationCalls + normed * 2 * kQkNormCalls,
+           kRotationLaunches + normed * 2 * kQkNormLaunches);
   return op;
 }
 

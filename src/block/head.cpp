@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Computes: final norm and output projection; the joining of hyper-connection streams before them; in place of the projection
-//   a score of a classifier or reward model (seq_cls), nothing for an embedding model. The loss is in loss.cpp.
-// Formula: norm keeps its input and output; the projection is [vocab/tp, h], a score [1, h].
-// Source: Megatron-LM core/models/gpt/gpt_model.py, core/tensor_parallel/layers.py; Hugging Face's ForSequenceClassification.
+// Computes:   final norm and output projection; the joining of hyper-connection streams before them; in place of the
+//             projection a score of a classifier or reward model (seq_cls), nothing for an embedding model. The loss is in
+//             loss.cpp.
+// Formula:    norm keeps its input and output; the projection is [vocab/tp, h], a score [1, h].
+// Source:     Megatron-LM core/models/gpt/gpt_model.py, core/tensor_parallel/layers.py; Hugging Face's
+//             ForSequenceClassification.
 // Valid when: the vocabulary is padded to a multiple of tp.
-// Ignores: deferred weight gradient of the projection; pooling and loss of models without logits; more than one label.
-// Checked by: tests/block/head_test.cpp
+// Ignores:    deferred weight gradient of the projection; pooling and loss of models without logits; more than one label.
+// Checked by: tests/block/head_test.cpp.
 #include "block/blocks.hpp"
 #include "block/edge_parts.hpp"
 #include "block/linear.hpp"

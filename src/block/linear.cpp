@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Computes: what a linear layer, a norm and their tensor-parallel collectives add to an operation.
-// Formula: forward out[N, out], k = in; dgrad [N, in], k = out; wgrad [out, in], k = N, accumulated into the gradient
-//   buffer. A quantised operand costs one pass (input forward, output gradient backward); its column-wise copy is
-//   kept in place of the bf16 input. A norm moves 4 B an element forward and 10 backward.
-// Source: Transformer Engine pytorch/module/{linear,layernorm_linear}.py, Megatron-LM core/tensor_parallel/layers.py;
-//   LoRA: Megatron-Bridge peft/utils.py:ParallelLinearAdapter.
+// Computes:   what a linear layer, a norm and their tensor-parallel collectives add to an operation.
+// Formula:    forward out[N, out], k = in; dgrad [N, in], k = out; wgrad [out, in], k = N, accumulated into the gradient
+//             buffer. A quantised operand costs one pass (input forward, output gradient backward); its column-wise copy is
+//             kept in place of the bf16 input. A norm moves 4 B an element forward and 10 backward.
+// Source:     Transformer Engine pytorch/module/{linear,layernorm_linear}.py, Megatron-LM core/tensor_parallel/layers.py;
+//             LoRA: Megatron-Bridge peft/utils.py:ParallelLinearAdapter.
 // Valid when: weights are bf16 (or fp16, fp32) with quantised copies beside them.
-// Ignores: bias gradients (a reduction hidden in dgrad), the first quantisation of weights in a step.
-// Checked by: tests/block/linear_test.cpp
+// Ignores:    bias gradients (a reduction hidden in dgrad), the first quantisation of weights in a step.
+// Checked by: tests/block/linear_test.cpp.
 #include "block/launches.hpp"
 #include "block/linear.hpp"
 
@@ -18,10 +18,10 @@ namespace {
 
 // Bytes a quantise pass moves for each element (kind: counted from the passes that Transformer Engine's kernels
 //   make).
-constexpr double kCastPerTensor = 5;         ///< read for the maximum, read, write one copy (Blackwell)
-constexpr double kCastPerTensorHopper = 6;   ///< and a transposed copy, which older GEMMs need
-constexpr double kCastBlock = 4.1;           ///< read, row and column copies, scales (mxfp8, 128-block)
-constexpr double kCastFp4 = 5.2;             ///< second maximum pass, row and column copies
+constexpr double kCastPerTensor = 5;        ///< read for the maximum, read, write one copy (Blackwell)
+constexpr double kCastPerTensorHopper = 6;  ///< and a transposed copy, which older GEMMs need
+constexpr double kCastBlock = 4.1;          ///< read, row and column copies, scales (mxfp8, 128-block)
+constexpr double kCastFp4 = 5.2;            ///< second maximum pass, row and column copies
 
 constexpr double kFp32Bytes = 4;  // of an element that torch operations compute in fp32
 // Bytes moved by a norm for each element (kind: counted): read and write of bf16; backward input, gradient and its
@@ -57,8 +57,8 @@ void add_gemm(Work& work, const char* name, Pass pass, Math math, double m, doub
 }
 
 /// Forward, and the backward GEMMs that `input_grad` and `weight_grad` ask for.
-void add_gemms(Op& op, const char* name, Math math, double tokens, double out, double in, const Shapes& s,
-               bool input_grad, bool weight_grad, double repeats = 1) {
+void add_gemms(Op& op, const char* name, Math math, double tokens, double out, double in, const Shapes& s, bool input_grad,
+               bool weight_grad, double repeats = 1) {
   add_gemm(op.forward, name, Pass::forward, math, tokens, out, in, repeats, s.e);
   if (input_grad) add_gemm(op.backward, name, Pass::dgrad, math, tokens, in, out, repeats, s.e);
   if (weight_grad) add_gemm(op.backward, name, Pass::wgrad, math, out, in, tokens, repeats, s.grad_bytes, s.grad_bytes);
@@ -95,8 +95,8 @@ void add_adapter(Op& op, const Linear& l, const Shapes& s) {
 }
 
 /// An output whose readers are all frozen is not kept, whatever it is kept as otherwise.
-void keep_norm_output(Op& op, const Shapes& s, double rows, double cols, EnumSet<RecomputeModule> dropped_by,
-                      NormOutput output, EnumSet<LinearModule> adapters) {
+void keep_norm_output(Op& op, const Shapes& s, double rows, double cols, EnumSet<RecomputeModule> dropped_by, NormOutput output,
+                      EnumSet<LinearModule> adapters) {
   const bool copies = is_quantized(s.precision) && trains_base(s);
   switch (output) {
     case NormOutput::not_kept: return;
@@ -106,17 +106,14 @@ void keep_norm_output(Op& op, const Shapes& s, double rows, double cols, EnumSet
       if (copies) keep_linear_input(op, s, "norm_out_second", rows, cols, dropped_by);
       return;
     case NormOutput::shared:
-      if (needs_linear_input(s, adapters))
-        keep(op, s, "norm_out", tensor_bytes(rows, cols, s.e), dropped_by);
+      if (needs_linear_input(s, adapters)) keep(op, s, "norm_out", tensor_bytes(rows, cols, s.e), dropped_by);
       return;
   }
 }
 
 }  // namespace
 
-double norm_statistics_width(const Shapes& s) {
-  return s.norm == NormKind::layernorm ? kLayerNormStatistics : kRmsStatistics;
-}
+double norm_statistics_width(const Shapes& s) { return s.norm == NormKind::layernorm ? kLayerNormStatistics : kRmsStatistics; }
 
 Op part_op(const char* name, View view, std::optional<GraphScope> scope) {
   Op op;

@@ -11,15 +11,15 @@ struct Linear {
   const char* name = "";
   ParamGroup group = ParamGroup::attention;
   double tokens = 0;
-  std::int64_t out = 0, in = 0;     ///< widths on this rank
+  std::int64_t out = 0, in = 0;  ///< widths on this rank
   Split split = Split::tensor;
   bool bias = false;
-  bool quantized = true;            ///< runs in the layer's precision; false: always in bf16 (router, head)
-  bool input_already_cast = false;  ///< shares the quantised input of a linear before it
-  bool row_parallel = false;        ///< `in` is the split width; else `out` is (only with Split::tensor)
-  std::int64_t repeats = 1;         ///< matrices of this shape side by side, each with its own input (block-diagonal)
-  std::optional<LinearModule> adapter;   ///< the name by which LoRA or a quant_recipe may mean it
-  bool stored_in_bf16 = false;      ///< built outside the run's fp8 parameters: a bf16 weight with quantised copies beside it
+  bool quantized = true;                ///< runs in the layer's precision; false: always in bf16 (router, head)
+  bool input_already_cast = false;      ///< shares the quantised input of a linear before it
+  bool row_parallel = false;            ///< `in` is the split width; else `out` is (only with Split::tensor)
+  std::int64_t repeats = 1;             ///< matrices of this shape side by side, each with its own input (block-diagonal)
+  std::optional<LinearModule> adapter;  ///< the name by which LoRA or a quant_recipe may mean it
+  bool stored_in_bf16 = false;  ///< built outside the run's fp8 parameters: a bf16 weight with quantised copies beside it
 };
 
 /// An empty operation.
@@ -69,8 +69,7 @@ enum class NormOutput {
 /// again. No host work and no residual add: who knows the module adds them. `adapters`: LoRA targets that read the
 /// output.
 Op norm_op(const char* name, const Shapes& shapes, std::int64_t width, EnumSet<RecomputeModule> output_dropped_by,
-           std::optional<GraphScope> scope, NormOutput output = NormOutput::one_linear,
-           EnumSet<LinearModule> adapters = {});
+           std::optional<GraphScope> scope, NormOutput output = NormOutput::one_linear, EnumSet<LinearModule> adapters = {});
 
 /// Adds the parameters of one norm: a weight, and a bias for LayerNorm.
 void add_norm_weights(Op& op, const char* name, std::int64_t width, NormKind kind, const Shapes& shapes,

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Computes: what linear layers keep of their inputs for the backward pass.
-// Formula: the column-wise quantised copy in place of the bf16 input, in the precision of the linear that reads it; the bf16 tensor
-//   where nothing is quantised or the layer quantises again in backward.
-// Source: Transformer Engine pytorch/module/{linear,layernorm_linear}.py, pytorch/tensor/*.py.
+// Computes:   what linear layers keep of their inputs for the backward pass.
+// Formula:    the column-wise quantised copy in place of the bf16 input, in the precision of the linear that reads it; the
+//             bf16 tensor where nothing is quantised or the layer quantises again in backward.
+// Source:     Transformer Engine pytorch/module/{linear,layernorm_linear}.py, pytorch/tensor/*.py.
 // Valid when: one reader among several decides (a norm's output goes to linears of one precision).
-// Ignores: biases.
-// Checked by: tests/block/linear_test.cpp, tests/laws/mixed_precision_test.cpp
+// Ignores:    biases.
+// Checked by: tests/block/linear_test.cpp, tests/laws/mixed_precision_test.cpp.
 #include "block/linear.hpp"
 
 namespace shardfit::block {
@@ -42,16 +42,14 @@ void keep(Op& op, const Shapes& s, const char* name, Bytes bytes, EnumSet<Recomp
   op.saved.push_back({name, bytes, dropped_by, offload, false});
 }
 
-void keep_linear_input(Op& op, const Shapes& s, const char* name, double rows, double cols,
-                       EnumSet<RecomputeModule> dropped_by, std::optional<OffloadModule> offload,
-                       EnumSet<LinearModule> adapters) {
+void keep_linear_input(Op& op, const Shapes& s, const char* name, double rows, double cols, EnumSet<RecomputeModule> dropped_by,
+                       std::optional<OffloadModule> offload, EnumSet<LinearModule> adapters) {
   if (!needs_linear_input(s, adapters)) return;
   const double width = trains_base(s) ? linear_input_width(s, adapters) : s.e;
   keep(op, s, name, tensor_bytes(rows, cols, width), dropped_by, offload);
 }
 
-void keep_reference_input(Op& op, const Shapes& s, const char* name, double rows, double cols,
-                          EnumSet<LinearModule> adapters) {
+void keep_reference_input(Op& op, const Shapes& s, const char* name, double rows, double cols, EnumSet<LinearModule> adapters) {
   if (needs_linear_input(s, adapters)) keep(op, s, name, tensor_bytes(rows, cols, s.e));
 }
 

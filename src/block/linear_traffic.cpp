@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Computes: the tensor-parallel collectives before a column-parallel and after a row-parallel linear.
-// Formula: of N*width elements. Sequence parallelism: gather of the input, as the product reads it (fp8 with its scales),
-//   again for wgrad, reduce-scatter of its gradient in bf16; reduce-scatter of the output in bf16, gather of its gradient
-//   as both products read it. Without: an all-reduce each way.
-// Source: Megatron-LM core/tensor_parallel/layers.py; Transformer Engine pytorch/module/linear.py.
+// Computes:   the tensor-parallel collectives before a column-parallel and after a row-parallel linear.
+// Formula:    of N*width elements. Sequence parallelism: gather of the input, as the product reads it (fp8 with its
+//             scales), again for wgrad, reduce-scatter of its gradient in bf16; reduce-scatter of the output in bf16,
+//             gather of its gradient as both products read it. Without: an all-reduce each way.
+// Source:     Megatron-LM core/tensor_parallel/layers.py; Transformer Engine pytorch/module/linear.py.
 // Valid when: dimensions divide by the scales' blocks (else Transformer Engine gathers in bf16).
-// Checked by: tests/block/linear_test.cpp, tests/oracle/traffic_test.cpp
+// Checked by: tests/block/linear_test.cpp, tests/oracle/traffic_test.cpp.
 #include "block/linear_traffic.hpp"
 
 #include "block/linear.hpp"
@@ -17,7 +17,8 @@ namespace {
 /// scales a block send it by rows and by columns, per-tensor fp8 is turned where it arrives. Source: Transformer Engine
 /// pytorch/module/base.py:grad_output_preprocess, pytorch/distributed.py:gather_along_first_dim.
 double gathered_gradient_width(const Shapes& s) {
-  const bool by_block = s.precision == Precision::mxfp8 || s.precision == Precision::fp8_blockwise || s.precision == Precision::nvfp4;
+  const bool by_block = s.precision == Precision::mxfp8 || s.precision == Precision::fp8_blockwise ||
+                        s.precision == Precision::nvfp4;
   return linear_input_width(s) * (by_block && trains_base(s) ? 2 : 1);
 }
 
@@ -39,8 +40,7 @@ void add_column_traffic(Op& op, const Shapes& s, double width, bool quantized) {
   const double elements = double(s.tokens) * width;
   const double gathered = elements * (quantized ? linear_input_width(s) : s.e);
   if (!s.sequence_parallel) {
-    if (s.needs_input_grad)
-      add_traffic(op.backward, "input_gradient", CollectiveKind::all_reduce, elements * s.e, Hides::gemm);
+    if (s.needs_input_grad) add_traffic(op.backward, "input_gradient", CollectiveKind::all_reduce, elements * s.e, Hides::gemm);
     return;
   }
   const Bytes buffer(static_cast<std::int64_t>(gathered));

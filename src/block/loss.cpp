@@ -1,19 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-// Computes: the cross-entropy of logits.
-// Formula: logits live from the projection to the start of their backward: e + 4 B each (half-precision logits and one fp32
-//   buffer that exp, softmax and gradient reuse), e + 8 with Megatron's native fused loss, e with Transformer Engine's, up to
-//   e + 12 in single torch operations. Since Transformer Engine 2.18 its gradient is an fp32 tensor beside the logits, which
-//   autograd casts to their type: forward e + 4, kept 4, backward 4 + e. The kernel that fuses projection and loss never
-//   holds them whole: forward two fp32 partials a token and 3072 columns, backward [N, 3072] gradients, an fp32 input gradient,
-//   a whole weight gradient, and the projection again. A soft cap of the logits keeps its tanh, e.
-//   Moved, B a logit at e = 2, forward and backward: 38 and 14 in Megatron's single operations, 22 and 10 with its native fused
-//   loss, 6 and 4 with Transformer Engine's (8 and 14 since 2.18), 22 and 26 with torch's own.
-// Source: Megatron-LM core/tensor_parallel/cross_entropy.py,
-//   core/fusions/{fused_cross_entropy,linear_cross_entropy}*, Transformer Engine common/triton/cross_entropy.py (moved
-//   bytes: counted, kernel by kernel); held bytes per logit fit measured peaks of dense models within 0.1 % (median).
+// Computes:   the cross-entropy of logits.
+// Formula:    logits live from the projection to the start of their backward: e + 4 B each (half-precision logits and one
+//             fp32 buffer that exp, softmax and gradient reuse), e + 8 with Megatron's native fused loss, e with
+//             Transformer Engine's, up to e + 12 in single torch operations. Since Transformer Engine 2.18 its gradient is
+//             an fp32 tensor beside the logits, which autograd casts to their type: forward e + 4, kept 4, backward 4 + e.
+//             The kernel that fuses projection and loss never holds them whole: forward two fp32 partials a token and 3072
+//             columns, backward [N, 3072] gradients, an fp32 input gradient, a whole weight gradient, and the projection
+//             again. A soft cap of the logits keeps its tanh, e.
+//             Moved, B a logit at e = 2, forward and backward: 38 and 14 in Megatron's single operations, 22 and 10 with
+//             its native fused loss, 6 and 4 with Transformer Engine's (8 and 14 since 2.18), 22 and 26 with torch's own.
+// Source:     Megatron-LM core/tensor_parallel/cross_entropy.py, core/fusions/{fused_cross_entropy,linear_cross_entropy}*,
+//             Transformer Engine common/triton/cross_entropy.py (moved bytes: counted, kernel by kernel); held bytes per
+//             logit fit measured peaks of dense models within 0.1 % (median).
 // Valid when: the vocabulary is padded to a multiple of tp.
-// Ignores: the mask and loss scalars.
-// Checked by: tests/block/head_test.cpp, moe_norms_test.cpp (soft cap)
+// Ignores:    the mask and loss scalars.
+// Checked by: tests/block/head_test.cpp, moe_norms_test.cpp (soft cap).
 #include <cmath>
 
 #include "block/edge_parts.hpp"
@@ -30,9 +31,8 @@ constexpr double kEagerForwardBuffers = 2, kEagerBackwardBuffers = 3;
 /// Of a loss whose backward is written with a one-hot: the kept softmax, the one-hot and its product with the mask, both
 /// int64. Source: NeMo-RL distributed/model_utils.py:DistributedLogprob before its c594dfa4a. Kind: counted.
 constexpr double kOneHotBackward = kFp32 + 8 + 8;
-constexpr double kChunkColumns =
-    3072;  ///< columns a split (Megatron-LM fusions/linear_cross_entropy: 512 * 6)
-constexpr double kPlainReductions = 3, kFusedReductions = 2;      ///< all-reduces of [N] fp32 over tp
+constexpr double kChunkColumns = 3072;  ///< columns a split (Megatron-LM fusions/linear_cross_entropy: 512 * 6)
+constexpr double kPlainReductions = 3, kFusedReductions = 2;  ///< all-reduces of [N] fp32 over tp
 // Calls and launches beside the lists' (kind: counted as head.cpp's): the loss, its mask, sum and average.
 constexpr double kLossCalls = 3, kLossLaunches = 6, kLossBackward = 3;
 
@@ -54,15 +54,13 @@ void add_whole_logits(Op& op, const LossUse& use, const Shapes& s) {
   const double kept = use.softmax_kept ? kept_softmax_bytes(s) : 0;
   if (kept > 0) keep(op, s, "softmax", tensor_bytes(logits(s), 1, kept));
   const double forward = s.e + extra_bytes(s) - kept;
-  if (forward > 0)
-    op.transients.push_back({"logits", tensor_bytes(logits(s), 1, forward), Moment::forward, {}});
+  if (forward > 0) op.transients.push_back({"logits", tensor_bytes(logits(s), 1, forward), Moment::forward, {}});
   // Backward starts from the softmax: its buffer becomes the gradient, cast for the projection's GEMMs.
   const double buffers = (s.eager_loss ? kEagerBackwardBuffers : 1) * kFp32;
   const bool in_place = s.cross_entropy == CrossEntropy::te_fused && !s.te_fp32_loss_gradient;
   const double backward = in_place ? s.e : s.e + (s.one_hot_loss ? kOneHotBackward : buffers);
   if (runs_backward(s) && backward > kept)
-    op.transients.push_back(
-        {"logit_gradients", tensor_bytes(logits(s), 1, backward - kept), Moment::backward, {}});
+    op.transients.push_back({"logit_gradients", tensor_bytes(logits(s), 1, backward - kept), Moment::backward, {}});
 }
 
 void add_chunked_logits(Op& op, const Shapes& s) {
@@ -76,12 +74,14 @@ void add_chunked_logits(Op& op, const Shapes& s) {
 }
 
 /// Bytes that the loss moves for a logit.
-struct LossBytes { double forward, backward; };
+struct LossBytes {
+  double forward, backward;
+};
 
 /// Kind: counted. A pass reads or writes the logits once, in fp32 (w) or as the model has them (e).
 LossBytes loss_bytes(const Shapes& s) {
   const double e = s.e, w = kFp32;
-  const double cast = e < w ? e + w : 0;   // to fp32 or back
+  const double cast = e < w ? e + w : 0;  // to fp32 or back
   // log_softmax reads a row three times (maximum, sum, result); backward fills and reads the gradient, reads it with the
   // result and writes. Source: ATen native/cuda/SoftMax.cu for rows beyond shared memory.
   if (s.eager_loss) return {cast + 3 * w + w, w + w + 3 * w + cast};
@@ -102,10 +102,11 @@ LossBytes loss_bytes(const Shapes& s) {
 /// Logits through a tanh, in three operations: its result is kept beside the logits of the loss. Source: Megatron-Bridge
 /// models/gemma/modeling_gemma4.py:_logit_softcapping; Hugging Face's Gemma has the same line.
 void add_softcapping(Op& op, const Shapes& s) {
-  constexpr double kOperations = 3, kBackwardReads = 1;   // quotient, tanh, product; tanh's gradient reads its result
+  constexpr double kOperations = 3, kBackwardReads = 1;  // quotient, tanh, product; tanh's gradient reads its result
   keep(op, s, "capped_logits", tensor_bytes(logits(s), 1, s.e));
   add_memory(op.forward, "softcapping", kOperations * 2 * logits(s) * s.e);
-  if (runs_backward(s)) add_memory(op.backward, "softcapping", (2 * kOperations + kBackwardReads) * logits(s) * s.e, Pass::dgrad);
+  if (runs_backward(s))
+    add_memory(op.backward, "softcapping", (2 * kOperations + kBackwardReads) * logits(s) * s.e, Pass::dgrad);
   add_host(op.forward, 0, kOperations);
   if (runs_backward(s)) add_host(op.backward, 0, kOperations);
 }

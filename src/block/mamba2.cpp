@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Computes: a Mamba2 mixer between the input norm and the residual add.
-// Formula: d = heads*head_dim, G = groups*state, all over tp: in-projection [2d + 2G + heads, h], convolution over
-//   d + 2G channels, out-projection [h, d]. Kept: z, x, B, C, dt N*(2d + 2G + heads)*e; scan result, norm's input
-//   and norm's output N*d*e each. FLOP N*(2Q*G + 2Q*d + 6*d*state), Q the chunk.
-// Source: Megatron-LM core/ssm/mamba_mixer.py and the memory-efficient SSD scan that it calls; host shares as in
-//   gqa.cpp.
+// Computes:   a Mamba2 mixer between the input norm and the residual add.
+// Formula:    d = heads*head_dim, G = groups*state, all over tp: in-projection [2d + 2G + heads, h], convolution over d +
+//             2G channels, out-projection [h, d]. Kept: z, x, B, C, dt N*(2d + 2G + heads)*e; scan result, norm's input and
+//             norm's output N*d*e each. FLOP N*(2Q*G + 2Q*d + 6*d*state), Q the chunk.
+// Source:     Megatron-LM core/ssm/mamba_mixer.py and the memory-efficient SSD scan that it calls; host shares as in
+//             gqa.cpp.
 // Valid when: tp divides heads and groups.
-// Ignores: convolution FLOP; the projection's own output beside its contiguous copy for an instant at b > 1.
-// Checked by: tests/block/mamba2_test.cpp
+// Ignores:    convolution FLOP; the projection's own output beside its contiguous copy for an instant at b > 1.
+// Checked by: tests/block/mamba2_test.cpp.
 #include "block/blocks.hpp"
 #include "block/linear.hpp"
 #include "block/recurrent.hpp"
@@ -15,16 +15,16 @@
 namespace shardfit::block {
 namespace {
 
-constexpr double kState = 6;               ///< FLOP a token, channel and state element: decay, update, read
-constexpr double kStateBytes = 4;          ///< chunk states in backward, fp32
+constexpr double kState = 6;       ///< FLOP a token, channel and state element: decay, update, read
+constexpr double kStateBytes = 4;  ///< chunk states in backward, fp32
 
 // Calls and launches beside the lists' (kind: counted in Megatron-LM core/ssm/mamba_mixer.py and mamba_ssm
 // ops/triton/ssd_combined.py). The scan: cumulative sum, chunk states, their passing, products, output; backward makes the
 // first four again before six of its own and two reductions.
-constexpr double kModuleCalls = 3;                               ///< layer, mixer, rearrangement for context parallelism
+constexpr double kModuleCalls = 3;  ///< layer, mixer, rearrangement for context parallelism
 constexpr double kScanLaunchesForward = 5, kScanLaunchesBackward = 12;
-constexpr double kScanCalls = 2, kScanHooks = 5;                 ///< wrapper and function; conv weight and bias, A, D, dt bias
-constexpr double kNormCalls = 1, kNormBackward = 2;              ///< backward with its hook
+constexpr double kScanCalls = 2, kScanHooks = 5;     ///< wrapper and function; conv weight and bias, A, D, dt bias
+constexpr double kNormCalls = 1, kNormBackward = 2;  ///< backward with its hook
 
 /// Widths a token on this rank.
 struct Widths {
@@ -34,8 +34,7 @@ struct Widths {
 };
 
 Widths widths_of(const Mamba2Spec& m, const Shapes& s) {
-  return {std::int64_t(m.num_heads) * m.head_dim / s.tp, std::int64_t(m.n_groups) * m.state_size / s.tp,
-          m.num_heads / s.tp};
+  return {std::int64_t(m.num_heads) * m.head_dim / s.tp, std::int64_t(m.n_groups) * m.state_size / s.tp, m.num_heads / s.tp};
 }
 
 Op part(const char* name) { return part_op(name, View::mamba, GraphScope::mamba); }

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Computes: multi-head latent attention between the input norm and the residual add.
-// Formula: q [ql, h] and kv [kvl + rope, h] down-projections on every rank; up-projections [n*(nope + rope)/tp, ql]
-//   and [n*(nope + v)/tp, kvl]; output [h, n*v/tp]. Kept: Ns*(ql + kvl + rope) compressed and Ns*(ql + kvl) as the
-//   inputs of the up-projections; N*n/tp*(2*(nope + rope) + v) of q, k, v; the result.
-// Source: Megatron-LM core/transformer/multi_latent_attention.py; kept tensors checked on Megatron-LM's golden runs
-//   and on SimuMax's of DeepSeek models; host shares as in gqa.cpp.
+// Computes:   multi-head latent attention between the input norm and the residual add.
+// Formula:    q [ql, h] and kv [kvl + rope, h] down-projections on every rank; up-projections [n*(nope + rope)/tp, ql] and
+//             [n*(nope + v)/tp, kvl]; output [h, n*v/tp]. Kept: Ns*(ql + kvl + rope) compressed and Ns*(ql + kvl) as the
+//             inputs of the up-projections; N*n/tp*(2*(nope + rope) + v) of q, k, v; the result.
+// Source:     Megatron-LM core/transformer/multi_latent_attention.py; kept tensors checked on Megatron-LM's golden runs and
+//             on SimuMax's of DeepSeek models; host shares as in gqa.cpp.
 // Valid when: tp divides n. Without latent norms the compressed tensors are kept twice all the same (measured).
-// Ignores: the gathered rotary key, N*rope, that a recomputed up-projection keeps under sequence parallelism; time of
-//   the latent norms; fused down-projections; padding of v in packed rows.
-// Checked by: tests/block/mla_test.cpp
+// Ignores:    the gathered rotary key, N*rope, that a recomputed up-projection keeps under sequence parallelism; time of
+//             the latent norms; fused down-projections; padding of v in packed rows.
+// Checked by: tests/block/mla_test.cpp.
 #include "block/blocks.hpp"
 #include "block/core_attention.hpp"
 #include "block/linear.hpp"
@@ -17,13 +17,13 @@ namespace shardfit::block {
 namespace {
 
 /// Bytes of one bf16 element read and written.
-constexpr double kReadAndWrite = 2;                              ///< tensors
+constexpr double kReadAndWrite = 2;  ///< tensors
 
 // Calls and launches beside the lists' (kind: counted in multi_latent_attention.py).
-constexpr double kModuleCalls = 2;                               ///< layer and attention module
-constexpr double kSplitCalls = 1, kSplitLaunches = 2;            ///< latent, rotary key: copies; concatenation backward
-constexpr double kRotationCalls = 2, kRotationLaunches = 1;      ///< queries apart from keys and values
-constexpr double kLatentNormLaunches = 1;                        ///< each; backward two, with a hook
+constexpr double kModuleCalls = 2;                           ///< layer and attention module
+constexpr double kSplitCalls = 1, kSplitLaunches = 2;        ///< latent, rotary key: copies; concatenation backward
+constexpr double kRotationCalls = 2, kRotationLaunches = 1;  ///< queries apart from keys and values
+constexpr double kLatentNormLaunches = 1;                    ///< each; backward two, with a hook
 
 struct Widths {
   std::int64_t heads, query_head, query, kv_up, value;

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Computes: the sizes of an MoE layer and the order of its operations; each part is in a moe_*.cpp of its
-//   own. Formula: A = T*k*etp rows a rank; with a capacity factor each expert takes at most ceil(T*k/E *
-//   factor) tokens from each rank, so A = min(T*k, E*capacity)*etp, or exactly E*capacity*etp padded; the
-//   busiest rank has A times the stated load, unless rows are padded to capacity.
-// Source: Megatron-LM core/transformer/moe/moe_layer.py (order), moe_utils.py:get_capacity.
+// Computes:   the sizes of an MoE layer and the order of its operations; each part is in a moe_*.cpp of its own.
+// Formula:    A = T*k*etp rows a rank; with a capacity factor each expert takes at most ceil(T*k/E * factor) tokens from
+//             each rank, so A = min(T*k, E*capacity)*etp, or exactly E*capacity*etp padded; the busiest rank has A times
+//             the stated load, unless rows are padded to capacity.
+// Source:     Megatron-LM core/transformer/moe/moe_layer.py (order), moe_utils.py:get_capacity.
 // Valid when: ep divides the experts, etp their width.
-// Ignores: rows padded to a multiple of 16 to 256 for quantised GEMMs (under 1 % at 1,000 rows an expert).
-// Checked by: tests/block/moe_test.cpp
+// Ignores:    rows padded to a multiple of 16 to 256 for quantised GEMMs (under 1 % at 1,000 rows an expert).
+// Checked by: tests/block/moe_test.cpp.
 #include <algorithm>
 #include <cmath>
 
@@ -28,8 +28,7 @@ MoeSizes moe_sizes(const MoeMlpSpec& spec, const Shapes& s) {
   z.inputs = spec.gated ? 2 : 1;
   double routed = z.tokens * z.top_k;
   if (s.capacity_factor > 0) {
-    const double capacity =
-        std::ceil(routed / double(z.num_experts) * s.capacity_factor) * double(z.num_experts);
+    const double capacity = std::ceil(routed / double(z.num_experts) * s.capacity_factor) * double(z.num_experts);
     routed = s.drop_and_pad ? capacity : std::min(routed, capacity);
   }
   z.fixed_rows = s.drop_and_pad;
@@ -44,9 +43,9 @@ double rank_hits(const MoeSizes& z, const Shapes& s) {
 
 namespace {
 
-/// torchtitan's selective recompute lists operations that are kept: matrix products (each second one), attention, collectives. A
-/// grouped product is none of them, so all that experts keep is made again but what an all-to-all brought. Source:
-/// torchtitan distributed/activation_checkpoint.py (and _op_sac_save_list of models/deepseek_v3/infra before 2026).
+/// torchtitan's selective recompute lists operations that are kept: matrix products (each second one), attention,
+/// collectives. A grouped product is none of them, so all that experts keep is made again but what an all-to-all brought.
+/// Source: torchtitan distributed/activation_checkpoint.py (and _op_sac_save_list of models/deepseek_v3/infra before 2026).
 void recompute_by_operation(OpList& ops, std::size_t first, const MoeSizes& z) {
   const bool exchanges = z.group > 1;
   for (std::size_t i = first; i < ops.size(); ++i) {

@@ -1,17 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// Computes: how tokens reach the experts of other ranks and come back: traffic, permutation, buffers.
-// Formula: alltoall: T*k rows over EP without de-duplication, then a gather (before) and a reduce-scatter
-//   (after) of the rows over ETP; DeepEP and HybridEP: each token once per destination rank of the ep*etp
-//   group, k*etp picks; allgather: every rank gets all T*G tokens. Backward runs the opposite exchange.
-//   Over a forward or a backward the permutation reads T rows and writes T*k, its inverse reads T*k and writes T; where a
-//   rank has several experts, chunks of the A rows received are sorted, and sorted back. The kernels that are not fused
-//   read a row for each copy. DeepEP and HybridEP fuse most of it: 4*T*(min(hits, k) + k) B a
-//   width. Quantised rows behind alltoall are padded and unpadded, 8 B an element of the A rows more. Rows, so traffic and permutation too, grow with the busiest rank's load.
-// Source: Megatron-LM core/transformer/moe/token_dispatcher.py, fused_a2a.py, moe_utils.py:permute; Transformer Engine
-//   common/triton/permutation.py (_permute_kernel, _unpermute_kernel, _sort_chunks_by_map_kernel). Valid when: tokens are brought in bf16 (Megatron quantises after dispatch). Ignores:
-//   alltoall's probabilities (4 B a row) and token counts on the wire, the allgather dispatcher's copies of the
-//   routing map.
-// Checked by: tests/block/moe_test.cpp
+// Computes:   how tokens reach the experts of other ranks and come back: traffic, permutation, buffers.
+// Formula:    traffic. alltoall: T*k rows over EP without de-duplication, then a gather (before) and a reduce-scatter
+//             (after) of the rows over ETP. DeepEP and HybridEP: each token once per destination rank of the ep*etp group,
+//             k*etp picks. allgather: every rank gets all T*G tokens. Backward runs the opposite exchange. permutation,
+//             over a forward or a backward: reads T rows and writes T*k, its inverse reads T*k and writes T; where a rank
+//             has several experts, chunks of the A rows received are sorted, and sorted back. Kernels that are not fused
+//             read a row for each copy. DeepEP and HybridEP fuse most of it: 4*T*(min(hits, k) + k) B a width. Quantised
+//             rows behind alltoall are padded and unpadded, 8 B an element of the A rows more. Rows, so traffic and
+//             permutation too, grow with the busiest rank's load.
+// Source:     Megatron-LM core/transformer/moe/token_dispatcher.py, fused_a2a.py, moe_utils.py:permute; Transformer Engine
+//             common/triton/permutation.py (_permute_kernel, _unpermute_kernel, _sort_chunks_by_map_kernel).
+// Valid when: tokens are brought in bf16 (Megatron quantises after dispatch).
+// Ignores:    alltoall's probabilities (4 B a row) and token counts on the wire, the allgather dispatcher's copies of the
+//             routing map.
+// Checked by: tests/block/moe_test.cpp.
 #include <algorithm>
 
 #include "block/linear.hpp"
@@ -25,7 +27,9 @@ constexpr double kReadAndWrite = 2, kThereAndBack = 2;
 // Calls and launches beside the lists' (kind: counted in token_dispatcher.py, moe_utils.py, fused_a2a.py and Transformer
 // Engine pytorch/permutation.py). A library: dispatcher, function, buffer; its metadata, prefix sum and barriers. alltoall:
 // row maps in three passes and the chunks' own, tokens and probabilities apart, chunks sorted.
-struct ExchangeHost { double calls, launches; };
+struct ExchangeHost {
+  double calls, launches;
+};
 constexpr ExchangeHost kLibraryDispatch{4, 4}, kLibraryCombine{4, 2}, kLibraryBackward{3, 2};
 constexpr ExchangeHost kAlltoallDispatch{7, 8}, kAlltoallCombine{5, 2}, kAlltoallBackward{5, 3};
 constexpr ExchangeHost kLocalDispatch{3, 4}, kLocalCombine{2, 1}, kLocalBackward{2, 1};
@@ -33,9 +37,7 @@ constexpr double kHalf = 0.5;
 
 constexpr EnumSet<RecomputeModule> kDroppedByMoe{RecomputeModule::moe};
 
-bool fuses_permutation(const Shapes& s) {
-  return s.dispatcher == Dispatcher::deepep || s.dispatcher == Dispatcher::hybridep;
-}
+bool fuses_permutation(const Shapes& s) { return s.dispatcher == Dispatcher::deepep || s.dispatcher == Dispatcher::hybridep; }
 
 double load_of(const MoeSizes& z) { return z.rows > 0 ? z.busy_rows / z.rows : 1; }
 
@@ -122,10 +124,14 @@ void add_permute(Work& work, Pass pass, const MoeSizes& z, const Shapes& s) {
 
 void add_dispatch_host(Op& op, bool to_experts, const MoeSizes& z, const Shapes& s) {
   const bool local = z.group == 1, library = fuses_permutation(s);
-  const ExchangeHost forward = to_experts ? (local ? kLocalDispatch : library ? kLibraryDispatch : kAlltoallDispatch)
-                                          : (local ? kLocalCombine : library ? kLibraryCombine : kAlltoallCombine);
+  const ExchangeHost forward = to_experts ? (local     ? kLocalDispatch
+                                             : library ? kLibraryDispatch
+                                                       : kAlltoallDispatch)
+                                          : (local     ? kLocalCombine
+                                             : library ? kLibraryCombine
+                                                       : kAlltoallCombine);
   const ExchangeHost backward = local ? kLocalBackward : library ? kLibraryBackward : kAlltoallBackward;
-  const double padding = padding_passes(z, s) * kHalf;   // one of the two passes
+  const double padding = padding_passes(z, s) * kHalf;  // one of the two passes
   add_host(op.forward, forward.calls + padding, forward.launches + padding);
   if (runs_backward(s)) add_host(op.backward, backward.calls + padding, backward.launches + padding);
 }
@@ -153,16 +159,13 @@ Transient exchange_buffers(const char* name, const MoeSizes& z, const Shapes& s)
   const Bytes rows = tensor_bytes(z.rows, element, 1), none{};
   if (z.group == 1) return {name, none, Moment::forward, none};
   switch (s.dispatcher) {
-    case Dispatcher::hybridep:
-      return {name, none, Moment::forward, none};  // buffers outside torch
+    case Dispatcher::hybridep: return {name, none, Moment::forward, none};  // buffers outside torch
     case Dispatcher::deepep: {
       const Bytes received = tensor_bytes(z.tokens * rank_hits(z, s), element, 1);
       return {name, received, Moment::forward, received};
     }
-    case Dispatcher::allgather:
-      return {name, tensor_bytes(z.tokens * z.group, element, 1), Moment::forward, none};
-    default:
-      break;
+    case Dispatcher::allgather: return {name, tensor_bytes(z.tokens * z.group, element, 1), Moment::forward, none};
+    default: break;
   }
   const Bytes sorted = z.local_experts > 1 ? rows : none;
   return {name, sent + sorted, Moment::forward, z.fixed_rows ? none : sorted};

@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// Computes: the routed experts of a rank: grouped fc1, activation with the routing weight, grouped fc2.
-// Formula: with A rows a rank, El local experts, l the width they read, w their columns on the rank, g = 2
-//   gated, 1 not: kept A*l (fc1 input), A*g*w (fc1 output), A*w (activation output = fc2 input), 4*A
-//   (probabilities); without a fused activation that takes the routing weight one more A*w. Backward holds
-//   4 buffers of A*l and 2 gradients of the residual stream beside them. Grouped GEMM m = A*load/El rows an
-//   expert.
-// Source: Megatron-LM core/transformer/moe/experts.py, core/fusions/fused_bias_swiglu.py,
-//   fused_weighted_squared_relu.py; the backward buffers were measured: within 34 MiB on four runs of two
-//   models (SimuMax, B200). LoRA: Megatron-Bridge peft/utils.py (share_expert_adapters).
+// Computes:   the routed experts of a rank: grouped fc1, activation with the routing weight, grouped fc2.
+// Formula:    with A rows a rank, El local experts, l the width they read, w their columns on the rank, g = 2 gated, 1 not:
+//             kept A*l (fc1 input), A*g*w (fc1 output), A*w (activation output = fc2 input), 4*A (probabilities); without a
+//             fused activation that takes the routing weight one more A*w. Backward holds 4 buffers of A*l and 2 gradients
+//             of the residual stream beside them. Grouped GEMM m = A*load/El rows an expert.
+// Source:     Megatron-LM core/transformer/moe/experts.py, core/fusions/fused_bias_swiglu.py,
+//             fused_weighted_squared_relu.py; the backward buffers were measured: within 34 MiB on four runs of two models
+//             (SimuMax, B200). LoRA: Megatron-Bridge peft/utils.py (share_expert_adapters).
 // Valid when: ep divides the experts, etp their width.
-// Ignores: a second padded copy of the rows where fp8 padding is not fused into the permutation.
-// Checked by: tests/block/moe_test.cpp
+// Ignores:    a second padded copy of the rows where fp8 padding is not fused into the permutation.
+// Checked by: tests/block/moe_test.cpp.
 #include "block/expert_linear.hpp"
 #include "block/ffn.hpp"
 #include "block/linear.hpp"
@@ -76,13 +75,12 @@ Op fc1_op(const MoeMlpSpec& spec, const MoeSizes& z, const Shapes& s) {
   l.casts_output_grad = !s.fused_grouped_mlp;
   add_expert_linear(op, l, z, s);
   add_expert_linear_host(op, l.adapter, z, s);
-  keep_linear_input(op, s, "expert_in", z.rows, double(z.inner), kDroppedByMoe,
-                    offload_as(s, OffloadModule::expert_fc1), {l.adapter});
+  keep_linear_input(op, s, "expert_in", z.rows, double(z.inner), kDroppedByMoe, offload_as(s, OffloadModule::expert_fc1),
+                    {l.adapter});
   mark_routed(op, 0, z);
   if (!runs_backward(s)) return op;
   const Bytes buffers = tensor_bytes(z.rows, double(z.inner), kBackwardExpertBuffers * s.e);
-  const Bytes stream =
-      tensor_bytes(double(s.stream_tokens), double(s.hidden), kBackwardStreamGradients * s.e);
+  const Bytes stream = tensor_bytes(double(s.stream_tokens), double(s.hidden), kBackwardStreamGradients * s.e);
   op.transients.push_back(
       {"expert_and_stream_gradients", buffers + stream, Moment::backward, z.fixed_rows ? Bytes{} : buffers});
   return op;
@@ -121,8 +119,7 @@ Op activation_op(const MoeMlpSpec& spec, const MoeSizes& z, const Shapes& s) {
        offload_as(s, OffloadModule::moe_act));
   keep(op, s, "expert_probabilities", tensor_bytes(z.rows, 1, kProbability), kDroppedByMoe);
   if (!activation_takes_weight(spec))
-    keep(op, s, "expert_activation_unweighted", tensor_bytes(z.rows, double(z.width), s.e),
-         kDroppedByActivation);
+    keep(op, s, "expert_activation_unweighted", tensor_bytes(z.rows, double(z.width), s.e), kDroppedByActivation);
   // Both factors of the gate, and their product before the routing weight multiplies it.
   if (writes_out_gate(spec.activation, spec.gated, s) && !s.fused_grouped_mlp)
     keep(op, s, "expert_gate_factors", tensor_bytes(z.rows, 3 * double(z.width), s.e), kDroppedByActivation);
@@ -147,8 +144,7 @@ Op fc2_op(const MoeMlpSpec& spec, const MoeSizes& z, const Shapes& s) {
   add_expert_linear_host(op, l.adapter, z, s);
   std::optional<OffloadModule> offload;
   if (s.fused_grouped_mlp) offload = OffloadModule::fused_group_mlp;
-  keep_linear_input(op, s, "expert_activation_out", z.rows, double(z.width), kDroppedByActivation, offload,
-                    {l.adapter});
+  keep_linear_input(op, s, "expert_activation_out", z.rows, double(z.width), kDroppedByActivation, offload, {l.adapter});
   mark_routed(op, 0, z);
   if (!spec.bias) return op;
   const double stream = kBiasStream * double(s.stream_tokens) * double(s.hidden);

@@ -1,31 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
-// Computes: the router of an MoE layer, the dispatcher's preprocessing, and the latent projections.
-// Formula: router GEMM [T, E] with fp32 output, backward in TF32 after casts to fp32; the gradients of the
-//   input's readers added up, 6 B an element each; 9 B kept for each token and expert, the
-//   permutation's index map included (two int32 and a mask byte, or fp32 scores instead: the sum is what
-//   was measured); 31 B moved fused, 126 B unfused, forward. HybridEP works on the routing map of its
-//   whole group: 3*T*G*E B. The expert libraries keep maps of their own: DeepEP 4*recv*(2*El+1) B,
-//   HybridEP's handle 4*T*E*etp for rows and T*E for the map.
-// Source: Megatron-LM core/transformer/moe/{router,token_dispatcher,fused_a2a}.py, Transformer Engine
-//   permutation.py; 9 B met the measured peaks of four alltoall runs (SimuMax, B200) within 34 MiB.
+// Computes:   the router of an MoE layer, the dispatcher's preprocessing, and the latent projections.
+// Formula:    router GEMM [T, E] with fp32 output, backward in TF32 after casts to fp32; the gradients of the input's
+//             readers added up, 6 B an element each; 9 B kept for each token and expert, the permutation's index map
+//             included (two int32 and a mask byte, or fp32 scores instead: the sum is what was measured); 31 B moved fused,
+//             126 B unfused, forward. HybridEP works on the routing map of its whole group: 3*T*G*E B. The expert libraries
+//             keep maps of their own: DeepEP 4*recv*(2*El+1) B, HybridEP's handle 4*T*E*etp for rows and T*E for the map.
+// Source:     Megatron-LM core/transformer/moe/{router,token_dispatcher,fused_a2a}.py, Transformer Engine permutation.py; 9
+//             B met the measured peaks of four alltoall runs (SimuMax, B200) within 34 MiB.
 // Valid when: the router computes in fp32 (every shipped recipe).
-// Ignores: auxiliary losses, z-loss, the all-reduce of the routing correction bias (once a step).
-// Checked by: tests/block/moe_test.cpp
+// Ignores:    auxiliary losses, z-loss, the all-reduce of the routing correction bias (once a step).
+// Checked by: tests/block/moe_test.cpp.
 #include "block/linear.hpp"
 #include "block/moe_parts.hpp"
 
 namespace shardfit::block {
 namespace {
 
-constexpr double kKeptPerScore = 9;           ///< B, measured
+constexpr double kKeptPerScore = 9;  ///< B, measured
 // B moved for a token and expert (kind: counted). Fused, twice (top-k, the auxiliary loss's scores): fp32 logits in, scores
 // and a copy for backward out, a byte of the map; the loss reads its scores once more. In single operations: score function
 // (8), bias (8), top-k in four passes (16), weights cleared, cloned and scattered (12), the map cleared, cast to int, cloned,
-// cast to bool (21); the same without bias and weights for the auxiliary loss, its normalisation (12) and mean (4). Source: Transformer Engine
-// common/fused_router, Megatron-LM core/transformer/moe/moe_utils.py.
+// cast to bool (21); the same without bias and weights for the auxiliary loss, its normalisation (12) and mean (4).
+// Source: Transformer Engine common/fused_router, Megatron-LM core/transformer/moe/moe_utils.py.
 constexpr double kFusedForward = 31, kFusedBackward = 30, kUnfusedForward = 126, kUnfusedBackward = 40;
 constexpr double kFp32 = 4;
-constexpr double kTf32Passes = 2;             ///< TF32 has half the rate of bf16 and twice its bytes. Datasheet
+constexpr double kTf32Passes = 2;  ///< TF32 has half the rate of bf16 and twice its bytes. Datasheet
 /// Backward runs in TF32: the input is cast to fp32 (2 read, 4 written), the fp32 gradient back to bf16. Counted.
 constexpr double kRouterCastBytes = 12;
 constexpr double kMapBytesPerScore = 3;  ///< HybridEP: read, expand, write one byte (counted)
@@ -57,12 +56,9 @@ Bytes map_bytes(const MoeSizes& z, const Shapes& s) {
   constexpr double kIndex = sizeof(std::int32_t);
   const double experts = double(z.num_experts), local = double(z.local_experts);
   switch (s.dispatcher) {
-    case Dispatcher::hybridep:
-      return tensor_bytes(z.tokens, experts * s.etp, kIndex) + tensor_bytes(z.tokens, experts, 1);
-    case Dispatcher::deepep:
-      return tensor_bytes(z.tokens * rank_hits(z, s), 2 * local + 1, kIndex);
-    default:
-      return Bytes{};  // measured with the router's
+    case Dispatcher::hybridep: return tensor_bytes(z.tokens, experts * s.etp, kIndex) + tensor_bytes(z.tokens, experts, 1);
+    case Dispatcher::deepep: return tensor_bytes(z.tokens * rank_hits(z, s), 2 * local + 1, kIndex);
+    default: return Bytes{};  // measured with the router's
   }
 }
 
@@ -77,7 +73,7 @@ void run_router_in_fp32(Op& op, const Shapes& s) {
 
 /// Readers of the layer's input beside the first: their gradients are added to its gradient one by one.
 void add_gradient_sums(Op& op, const MoeMlpSpec& spec, const Shapes& s) {
-  const int more_readers = 1 + (spec.shared_expert ? 1 : 0);   // dispatch (or the latent projection), shared expert
+  const int more_readers = 1 + (spec.shared_expert ? 1 : 0);  // dispatch (or the latent projection), shared expert
   const double elements = double(s.stream_tokens) * double(s.hidden);
   add_memory(op.backward, "input_gradient_sums", kSumBytes * more_readers * elements, Pass::dgrad);
 }
@@ -137,8 +133,10 @@ Op preprocess_op(const MoeSizes& z, const Shapes& s) {
   op.recomputed_by = kDroppedByMoe;
   op.scope = GraphScope::moe_preprocess;
   const bool library = s.dispatcher == Dispatcher::hybridep || s.dispatcher == Dispatcher::deepep;
-  if (library) add_host(op.forward, kLibraryPreprocessCalls, kLibraryPreprocessLaunches);
-  else add_host(op.forward, kAlltoallPreprocessCalls, kAlltoallPreprocessLaunches);
+  if (library)
+    add_host(op.forward, kLibraryPreprocessCalls, kLibraryPreprocessLaunches);
+  else
+    add_host(op.forward, kAlltoallPreprocessCalls, kAlltoallPreprocessLaunches);
   keep(op, s, "dispatch_maps", map_bytes(z, s), kDroppedByMoe);
   if (s.dispatcher == Dispatcher::hybridep && z.group > 1) {
     const double map = z.tokens * z.group * double(z.num_experts);

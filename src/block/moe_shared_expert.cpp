@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Computes: the shared expert of an MoE layer, which every token passes, and its sigmoid gate.
-// Formula: a feed-forward part split over tp (ffn.cpp) that reads the pre-MLP norm's kept output;
-//   overlapped with the dispatch it gathers its input itself and keeps it whole, N*h; a gate keeps the
-//   output [T, h] and a score.
-// Source: Megatron-LM core/transformer/moe/shared_experts.py; host work: block/launches.hpp.
+// Computes:   the shared expert of an MoE layer, which every token passes, and its sigmoid gate.
+// Formula:    a feed-forward part split over tp (ffn.cpp) that reads the pre-MLP norm's kept output; overlapped with the
+//             dispatch it gathers its input itself and keeps it whole, N*h; a gate keeps the output [T, h] and a score.
+// Source:     Megatron-LM core/transformer/moe/shared_experts.py; host work: block/launches.hpp.
 // Valid when: tp divides the width.
-// Ignores: what of it hides behind the dispatch.
-// Checked by: tests/block/moe_test.cpp
+// Ignores:    what of it hides behind the dispatch.
+// Checked by: tests/block/moe_test.cpp.
 #include "block/ffn.hpp"
 #include "block/linear.hpp"
 #include "block/moe_parts.hpp"
@@ -36,7 +35,7 @@ Op shared_gate_op(const Ffn& ffn, const Shapes& s) {
   add_linear(op, gate, s);
   const double rows = double(s.stream_tokens), stream = rows * double(s.hidden) * s.e;
   add_memory(op.forward, "shared_gate", kGateForward * stream);
-  add_host(op.forward, 1, 1);   // sigmoid, then the product
+  add_host(op.forward, 1, 1);  // sigmoid, then the product
   if (runs_backward(s)) add_host(op.backward, 2, 2);
   if (runs_backward(s)) add_memory(op.backward, "shared_gate", kGateBackward * stream, Pass::dgrad);
   keep(op, s, "shared_out", tensor_bytes(rows, double(s.hidden), s.e), ffn.recomputed_by);
@@ -64,8 +63,7 @@ void append_shared_expert(const MoeMlpSpec& spec, const Shapes& s, OpList& ops) 
   // The overlapped shared expert gathers its input itself and keeps it whole; else it reads the norm's kept
   // output.
   if (s.moe_shared_expert_overlap && s.sequence_parallel && trains_base(s))
-    keep(ops[first], s, "shared_gathered_in", tensor_bytes(double(s.tokens), double(s.hidden), s.e),
-         ffn.recomputed_by);
+    keep(ops[first], s, "shared_gathered_in", tensor_bytes(double(s.tokens), double(s.hidden), s.e), ffn.recomputed_by);
   if (spec.shared_expert->gate) ops.push_back(shared_gate_op(ffn, s));
   add_memory(ops.back().forward, "shared_sum", kSumBytes * double(s.stream_tokens) * double(s.hidden));
 }

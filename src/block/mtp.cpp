@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Computes: one depth of multi-token prediction: the shifted token's embedding and the previous depth's
-//   state are normed, joined by a projection, run through inner decoder blocks, and end in logits of their
-//   own.
-// Formula: beside its inner blocks a depth keeps 6 tensors of the residual stream (embedding, state, the
-//   joined input of twice the width, the last norm's input and output) and its softmax, 4 B a logit (e with
-//   Transformer Engine's loss).
-// Source: Megatron-LM core/transformer/multi_token_prediction.py; 6 tensors and the softmax matched
-//   measured peaks of DeepSeek-V3 proxies at step 5 within 55 MiB of 11 to 16 GiB on H100.
+// Computes:   one depth of multi-token prediction: the shifted token's embedding and the previous depth's state are normed,
+//             joined by a projection, run through inner decoder blocks, and end in logits of their own.
+// Formula:    beside its inner blocks a depth keeps 6 tensors of the residual stream (embedding, state, the joined input of
+//             twice the width, the last norm's input and output) and its softmax, 4 B a logit (e with Transformer Engine's
+//             loss).
+// Source:     Megatron-LM core/transformer/multi_token_prediction.py; 6 tensors and the softmax matched measured peaks of
+//             DeepSeek-V3 proxies at step 5 within 55 MiB of 11 to 16 GiB on H100.
 // Valid when: embedding and head are shared with the main model (a spec that says otherwise gets its own).
-// Ignores: the roll of tokens and labels, its exchange between context-parallel ranks.
-// Checked by: tests/block/mtp_test.cpp
+// Ignores:    the roll of tokens and labels, its exchange between context-parallel ranks.
+// Checked by: tests/block/mtp_test.cpp.
 #include "block/blocks.hpp"
 #include "block/edge_parts.hpp"
 #include "block/linear.hpp"
@@ -18,8 +17,8 @@
 namespace shardfit::block {
 namespace {
 
-constexpr double kJoinForwardBytes = 16,
-                 kJoinBackwardBytes = 24;  ///< norms and concatenation, B an element (counted)
+/// Norms and concatenation, B an element (counted)
+constexpr double kJoinForwardBytes = 16, kJoinBackwardBytes = 24;
 // Calls and launches beside the lists' (kind: counted in multi_token_prediction.py): labels and tokens rolled, two norms,
 // the concatenation.
 constexpr double kJoinForwardCalls = 5, kJoinForwardLaunches = 5, kJoinBackwardCalls = 5, kJoinBackwardLaunches = 7;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Computes: what the recurrent mixers have in common.
-// Formula: backward of a chunked scan executes 2.5 times the forward FLOP; context parallelism exchanges N*width*e.
-// Source: Megatron-LM core/ssm/{mamba_mixer,mamba_context_parallel}.py, core/ssm/gated_delta_net.
+// Computes:   what the recurrent mixers have in common.
+// Formula:    backward of a chunked scan executes 2.5 times the forward FLOP; context parallelism exchanges N*width*e.
+// Source:     Megatron-LM core/ssm/{mamba_mixer,mamba_context_parallel}.py, core/ssm/gated_delta_net.
 // Valid when: tp*cp divides the heads.
-// Ignores: the exchange's head copies where groups are fewer than ranks.
-// Checked by: tests/block/gated_delta_net_test.cpp, tests/block/mamba2_test.cpp
+// Ignores:    the exchange's head copies where groups are fewer than ranks.
+// Checked by: tests/block/gated_delta_net_test.cpp, tests/block/mamba2_test.cpp.
 #include "block/recurrent.hpp"
 
 #include "block/linear.hpp"

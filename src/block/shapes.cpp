@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Computes: the sizes, splits, number types and switches that decide the shapes of a rank's blocks.
-// Formula: N = s*b/cp tokens a rank; N/tp rows of the residual stream under sequence parallelism, else N; vocabulary
-//   padded to a multiple of (multiple * tp).
-// Source: Megatron-LM core/tensor_parallel/mappings.py (sequence parallelism),
-//   core/utils.py:get_batch_on_this_cp_rank (2*cp slices a rank), training/vocab_utils.py (padding).
+// Computes:   the sizes, splits, number types and switches that decide the shapes of a rank's blocks.
+// Formula:    N = s*b/cp tokens a rank; N/tp rows of the residual stream under sequence parallelism, else N; vocabulary
+//             padded to a multiple of (multiple * tp).
+// Source:     Megatron-LM core/tensor_parallel/mappings.py (sequence parallelism), core/utils.py:get_batch_on_this_cp_rank
+//             (2*cp slices a rank), training/vocab_utils.py (padding).
 // Valid when: the layout has passed the rules (s divides by 2*cp, N by tp).
-// Ignores: ragged rows of packed data (rows are full), the gradient of frozen first layers.
-// Checked by: tests/block/shapes_test.cpp
+// Ignores:    ragged rows of packed data (rows are full), the gradient of frozen first layers.
+// Checked by: tests/block/shapes_test.cpp.
 #include "block/shapes.hpp"
 
 #include <algorithm>

@@ -13,37 +13,37 @@ namespace shardfit::block {
 struct Shapes {
   // sizes
   std::int64_t hidden = 0;
-  std::int64_t sequence = 0;        ///< s, of the whole sequence
-  std::int64_t micro_batch = 1;     ///< b
-  std::int64_t tokens = 0;          ///< N = s*b/cp: tokens of a micro-batch on a context-parallel rank
-  std::int64_t stream_tokens = 0;   ///< N/tp with sequence parallelism, else N: rows of the residual stream
-  std::int64_t vocab = 0;           ///< padded
+  std::int64_t sequence = 0;       ///< s, of the whole sequence
+  std::int64_t micro_batch = 1;    ///< b
+  std::int64_t tokens = 0;         ///< N = s*b/cp: tokens of a micro-batch on a context-parallel rank
+  std::int64_t stream_tokens = 0;  ///< N/tp with sequence parallelism, else N: rows of the residual stream
+  std::int64_t vocab = 0;          ///< padded
   int tp = 1, cp = 1, ep = 1, etp = 1;
   bool sequence_parallel = false;
   NormKind norm = NormKind::rmsnorm;
   bool norm_post = false;
-  bool norms_written_out = false;   ///< norms in single fp32 operations, whatever the software fuses
+  bool norms_written_out = false;  ///< norms in single fp32 operations, whatever the software fuses
   bool final_logit_softcapping = false;
   TaskType task_type = TaskType::causal_lm;
   int residual_streams = 1;
-  double expert_load = 1;           ///< rows on this rank's experts over the balanced number
+  double expert_load = 1;  ///< rows on this rank's experts over the balanced number
 
   // numbers
-  Precision precision = Precision::bf16;       ///< of the layer
-  Precision run_precision = Precision::bf16;   ///< of the run, in whose form quantised parameters are stored
-  EnumArray<LinearModule, std::optional<Precision>> module_precision;   ///< where `precision` is quantised: of single modules
+  Precision precision = Precision::bf16;      ///< of the layer
+  Precision run_precision = Precision::bf16;  ///< of the run, in whose form quantised parameters are stored
+  EnumArray<LinearModule, std::optional<Precision>> module_precision;  ///< where `precision` is quantised: of single modules
   Precision mtp_precision = Precision::bf16;
-  bool fp8_output_proj = false;     ///< the output projection runs in mxfp8, whatever the layers do
-  int e = 2;                        ///< bytes of an activation
-  int grad_bytes = 4;               ///< of the gradient buffer, which weight-gradient GEMMs accumulate into
+  bool fp8_output_proj = false;  ///< the output projection runs in mxfp8, whatever the layers do
+  int e = 2;                     ///< bytes of an activation
+  int grad_bytes = 4;            ///< of the gradient buffer, which weight-gradient GEMMs accumulate into
   bool fp8_attention = false;
   GpuGeneration generation = GpuGeneration::hopper;
   bool attention_dropout = false, hidden_dropout = false;
 
   // what trains
-  bool train_weights = true;        ///< false: frozen: no weight gradient, inputs kept only where something else needs them
-  bool needs_input_grad = true;     ///< something upstream trains, so activation gradients run through
-  int lora_rank = 0;                ///< above 0: adapters on `lora_targets`, base weights frozen
+  bool train_weights = true;     ///< false: frozen: no weight gradient, inputs kept only where something else needs them
+  bool needs_input_grad = true;  ///< something upstream trains, so activation gradients run through
+  int lora_rank = 0;             ///< above 0: adapters on `lora_targets`, base weights frozen
   EnumSet<LinearModule> lora_targets;
 
   // software
@@ -56,15 +56,17 @@ struct Shapes {
   bool transformer_engine = true, grouped_gemm = true, permute_fusion = true, router_fusion = true;
   bool fused_grouped_mlp = false, moe_shared_expert_overlap = false, chunked_cross_entropy = false;
   bool eager_elementwise = false, eager_loss = false, te_fp32_loss_gradient = false, one_hot_loss = false;
-  bool recompute_by_operation = false;   ///< selective recompute keeps every second matrix product (torch's tools)
-  bool drop_and_pad = false;        ///< token_drop with pad_to_capacity: expert rows are the capacity
-  double capacity_factor = 0;       ///< 0: dropless
-  double domain_share = 1;          ///< share of the dispatcher's ranks (and of all experts) in one NVLink domain
-  bool host_free_dispatch = false;  ///< row counts known without asking the device (drop+pad, rank capacity, paged stash, full-iteration graph)
+  bool recompute_by_operation = false;  ///< selective recompute keeps every second matrix product (torch's tools)
+  bool drop_and_pad = false;            ///< token_drop with pad_to_capacity: expert rows are the capacity
+  double capacity_factor = 0;           ///< 0: dropless
+  double domain_share = 1;              ///< share of the dispatcher's ranks (and of all experts) in one NVLink domain
+  /// Row counts known without asking the device (drop+pad, rank capacity, paged stash, full-iteration graph).
+  bool host_free_dispatch = false;
 };
 
 /// Shapes of a layout's decoder blocks. `layout` must have passed the rules. `expert_load` is the stated imbalance
-/// (1: balanced). Throws InputError for a LoRA target that no block has. Source of N, Ns: design notes of Megatron-Core's sequence and context parallelism.
+/// (1: balanced). Throws InputError for a LoRA target that no block has. Source of N, Ns: design notes of Megatron-Core's
+/// sequence and context parallelism.
 Shapes make_shapes(const Job& job, const Layout& layout, double expert_load);
 
 /// The same for a layer that the run keeps in bf16 (first_last_layers_bf16).

@@ -1,16 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// Computes: the lightning indexer of DeepSeek sparse attention, whole on every tensor-parallel rank.
-// Formula: q [ni*di, ql], k [di, h], weights [ni, h], a LayerNorm of di. 2*ni*di FLOP a causal pair for the scores; fp32 scores of
-//   a pair, summed over heads, are written and read by the choice. Kept: N*topk*4 chosen keys, and where a loss trains it
-//   N*ni*di + s*b*di + N*ni for its gradient (cuDNN keeps the gradients themselves, the same sizes). The loss reads the
-//   heads' scores of the chosen pairs (2*n/tp*(kvl + rope) FLOP) and sends gradients of them (twice the index's own). Passing:
-//   scores of 8192 queries (TileLang); at most 1 GiB of scores and 2 GiB of scratch (cuDNN); without kernels ni scores a pair.
-// Source: Megatron-LM core/transformer/experimental_attention_variant/{dsa,dsa_kernels,dsa_cudnn_kernels}.py, ops/tilelang_dsa.py:
-//   _INDEXER_SCORE_CHUNK_MAX_BYTES, _TOPK_WRAPPER_MAX_SCRATCH_BYTES, fused_indexer_block_size; loss over the chosen pairs alone
-//   (dsa_indexer_use_sparse_loss, as Megatron-Bridge's glm5_bridge.py sets it).
+// Computes:   the lightning indexer of DeepSeek sparse attention, whole on every tensor-parallel rank.
+// Formula:    q [ni*di, ql], k [di, h], weights [ni, h], a LayerNorm of di. 2*ni*di FLOP a causal pair for the scores; fp32
+//             scores of a pair, summed over heads, are written and read by the choice. Kept: N*topk*4 chosen keys, and
+//             where a loss trains it N*ni*di + s*b*di + N*ni for its gradient (cuDNN keeps the gradients themselves, the
+//             same sizes). The loss reads the heads' scores of the chosen pairs (2*n/tp*(kvl + rope) FLOP) and sends
+//             gradients of them (twice the index's own). Passing: scores of 8192 queries (TileLang); at most 1 GiB of
+//             scores and 2 GiB of scratch (cuDNN); without kernels ni scores a pair.
+// Source:     Megatron-LM core/transformer/experimental_attention_variant/{dsa,dsa_kernels,dsa_cudnn_kernels}.py,
+//             ops/tilelang_dsa.py: _INDEXER_SCORE_CHUNK_MAX_BYTES, _TOPK_WRAPPER_MAX_SCRATCH_BYTES,
+//             fused_indexer_block_size; loss over the chosen pairs alone (dsa_indexer_use_sparse_loss, as Megatron-Bridge's
+//             glm5_bridge.py sets it).
 // Valid when: context-parallel keys are gathered.
-// Ignores: fp8 scores, the Hadamard rotation, the all-reduce of the loss's target over tp.
-// Checked by: tests/block/sparse_mla_test.cpp
+// Ignores:    fp8 scores, the Hadamard rotation, the all-reduce of the loss's target over tp.
+// Checked by: tests/block/sparse_mla_test.cpp.
 #include <algorithm>
 
 #include "block/core_attention.hpp"
@@ -20,12 +22,12 @@
 namespace shardfit::block {
 namespace {
 
-constexpr double kScoreBytes = 4, kIndexBytes = 4;                   ///< an fp32 score, an int32 key
-constexpr double kBlockRows = 8192;                                  ///< queries a TileLang call
-constexpr double kScoreChunk = 1024.0 * 1024 * 1024, kChoiceScratch = 2 * kScoreChunk;   ///< cuDNN, B
-constexpr double kScratchWords = 2;                                  ///< int32 a score that cuDNN's choice works in
-constexpr double kScorePasses = 3;                                   ///< written, read twice by the choice (kind: assumed)
-constexpr double kCopies = 2;                                        ///< unfused, of a score: before and after an operation
+constexpr double kScoreBytes = 4, kIndexBytes = 4;                                      ///< an fp32 score, an int32 key
+constexpr double kBlockRows = 8192;                                                     ///< queries a TileLang call
+constexpr double kScoreChunk = 1024.0 * 1024 * 1024, kChoiceScratch = 2 * kScoreChunk;  ///< cuDNN, B
+constexpr double kScratchWords = 2;  ///< int32 a score that cuDNN's choice works in
+constexpr double kScorePasses = 3;   ///< written, read twice by the choice (kind: assumed)
+constexpr double kCopies = 2;        ///< unfused, of a score: before and after an operation
 
 // Calls and launches beside the lists' (kind: counted in dsa.py: module, norm, rotations of q and k, score kernels, choice).
 constexpr double kIndexerCalls = 6, kIndexerLaunches = 14;

@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// Computes: DeepSeek sparse attention (DSA): latent attention in absorbed form over the top-k keys that a lightning indexer
-//   chooses, between the input norm and the residual add.
-// Formula: down-projections as in mla.cpp; q up [n*(nope + rope)/tp, ql], then each head's key half of the up-projection turns
-//   nope into kvl, so that all heads read one key of kvl + rope, and its value half turns a head's result of kvl into v. Kept:
-//   N*n/tp*(nope + rope) of q, N*n/tp*(kvl + rope) absorbed, s*b*(kvl + rope) keys of all context-parallel ranks, N*n/tp*(kvl + v)
-//   results. 2*n/tp*(2*kvl + rope) FLOP a chosen pair. Without kernels (dsa_kernel_backend none) every score exists, 6 B kept.
-// Source: Megatron-LM core/transformer/experimental_attention_variant/{dsa,absorbed_mla}.py, core/models/gpt/
-//   experimental_attention_variant_module_specs.py; AutoModel components/models/glm_moe_dsa/layers.py (the same form, no loss).
+// Computes:   DeepSeek sparse attention (DSA): latent attention in absorbed form over the top-k keys that a lightning
+//             indexer chooses, between the input norm and the residual add.
+// Formula:    down-projections as in mla.cpp; q up [n*(nope + rope)/tp, ql], then each head's key half of the up-projection
+//             turns nope into kvl, so that all heads read one key of kvl + rope, and its value half turns a head's result
+//             of kvl into v. Kept: N*n/tp*(nope + rope) of q, N*n/tp*(kvl + rope) absorbed, s*b*(kvl + rope) keys of all
+//             context-parallel ranks, N*n/tp*(kvl + v) results. 2*n/tp*(2*kvl + rope) FLOP a chosen pair. Without kernels
+//             (dsa_kernel_backend none) every score exists, 6 B kept.
+// Source:     Megatron-LM core/transformer/experimental_attention_variant/{dsa,absorbed_mla}.py, core/models/gpt/
+//             experimental_attention_variant_module_specs.py; AutoModel components/models/glm_moe_dsa/layers.py (the same
+//             form, no loss).
 // Valid when: tp divides n; context-parallel keys are gathered (cp_comm_type all_gather).
-// Ignores: fp8 in the absorbed products, padding of heads to a kernel's tile.
-// Checked by: tests/block/sparse_mla_test.cpp
+// Ignores:    fp8 in the absorbed products, padding of heads to a kernel's tile.
+// Checked by: tests/block/sparse_mla_test.cpp.
 #include <algorithm>
 
 #include "block/blocks.hpp"
@@ -20,19 +22,17 @@
 namespace shardfit::block {
 namespace {
 
-constexpr double kScoreBytes = 4, kLogSumExp = 4;   ///< fp32
-constexpr double kBackwardFlops = 2.5;                               ///< of forward, as core_attention.cpp
-constexpr double kKeptScore = 6, kScoreTraffic = 32;                 ///< unfused, B a pair and head: fp32 and bf16; passes (counted)
-constexpr double kCopies = 2;                                        ///< unfused, of a score: before and after an operation
+constexpr double kScoreBytes = 4, kLogSumExp = 4;     ///< fp32
+constexpr double kBackwardFlops = 2.5;                ///< of forward, as core_attention.cpp
+constexpr double kKeptScore = 6, kScoreTraffic = 32;  ///< unfused, B a pair and head: fp32 and bf16; passes (counted)
+constexpr double kCopies = 2;                         ///< unfused, of a score: before and after an operation
 
 // Calls and launches (kind: counted as for multi-latent attention, mla.cpp).
 constexpr double kModuleCalls = 2, kNormCalls = 1, kNormLaunches = 1, kRotationCalls = 2, kRotationLaunches = 4;
 constexpr double kCoreCalls = 4, kCoreLaunches = 4;
 
 /// Mean keys of a causal query that sees at most `most`: the first ones see fewer.
-double mean_keys(double sequence, double most) {
-  return sequence <= most ? sequence / 2 : most - most * most / (2 * sequence);
-}
+double mean_keys(double sequence, double most) { return sequence <= most ? sequence / 2 : most - most * most / (2 * sequence); }
 
 Op attention_part(const char* name) { return part_op(name, View::attention, GraphScope::attn); }
 
@@ -82,15 +82,18 @@ Op up_op(const MlaSpec& m, const SparseSizes& z, const Shapes& s) {
   q.adapter = reader;
   add_linear(op, q, s);
   // The indexer and this linear read the normed latent; nothing frees it.
-  if (m.q_lora_rank) keep_linear_input(op, s, "q_normed", double(s.stream_tokens), double(q_in), {}, OffloadModule::qkv_linear, {reader});
+  if (m.q_lora_rank)
+    keep_linear_input(op, s, "q_normed", double(s.stream_tokens), double(q_in), {}, OffloadModule::qkv_linear, {reader});
   add_column_traffic(op, of_module(s, reader), double(q_in));
   // Both halves of the matrix: keys into queries here, values out of results after attention.
-  Linear kv = linear("linear_kv_up_proj", s.tokens, z.heads * (m.qk_nope_head_dim + m.v_head_dim), m.kv_lora_rank, Split::tensor);
+  Linear kv = linear("linear_kv_up_proj", s.tokens, z.heads * (m.qk_nope_head_dim + m.v_head_dim), m.kv_lora_rank,
+                     Split::tensor);
   kv.adapter = LinearModule::linear_kv_up_proj;
   add_linear(op, kv, s);
   keep(op, s, "query_up", tensor_bytes(z.rows, double(z.query), s.e), rerun);
   keep(op, s, "absorbed_query", tensor_bytes(z.rows, double(z.absorbed), s.e), rerun, OffloadModule::core_attn);
-  const double moved = z.rows * double(z.query + 4 * z.absorbed) * s.e;   // copied by the concatenation, turned by rope (counted)
+  const double moved = z.rows * double(z.query + 4 * z.absorbed) *
+                       s.e;  // copied by the concatenation, turned by rope (counted)
   add_memory(op.forward, op.name, moved);
   add_memory(op.backward, op.name, moved, Pass::dgrad);
   op.transients.push_back({"absorbed", tensor_bytes(z.rows, double(z.query + z.absorbed), s.e), Moment::forward});
@@ -120,11 +123,14 @@ Op attend_op(const MlaSpec& m, const SparseSizes& z, const Shapes& s) {
   keep(op, s, "context", tensor_bytes(z.rows, double(z.value), s.e), held ? EnumSet<RecomputeModule>{} : rerun,
        OffloadModule::attn_proj);
   const bool kernels = has_sparse_kernels(s);
-  if (kernels) keep(op, s, "log_sum_exp", tensor_bytes(z.rows, double(z.heads), kLogSumExp), rerun);
-  else keep_unfused(op, z, s);
-  op.transients.push_back({"query_key_value_gradient",
-                           tensor_bytes(z.rows, double(z.absorbed) + latent, s.e) + tensor_bytes(z.keys, double(z.key), kScoreBytes),
-                           Moment::backward});
+  if (kernels)
+    keep(op, s, "log_sum_exp", tensor_bytes(z.rows, double(z.heads), kLogSumExp), rerun);
+  else
+    keep_unfused(op, z, s);
+  op.transients.push_back(
+      {"query_key_value_gradient",
+       tensor_bytes(z.rows, double(z.absorbed) + latent, s.e) + tensor_bytes(z.keys, double(z.key), kScoreBytes),
+       Moment::backward});
   Kernel k = sparse_kernel(op.name, 2 * (double(z.absorbed) + latent) * (kernels ? z.chosen : 2 * z.pairs), 0, z, s);
   op.forward.kernels.push_back(k);
   k.pass = Pass::dgrad;

@@ -8,11 +8,11 @@ namespace shardfit::block {
 
 /// What sparse latent attention has on one rank. Widths are elements a token.
 struct SparseSizes {
-  std::int64_t heads = 0;                       ///< query heads
-  std::int64_t query = 0, absorbed = 0, value = 0;   ///< of all its heads: as projected, turned to the latent, as results
-  std::int64_t key = 0;                         ///< of the one latent key: kv_lora_rank + qk_rope_head_dim
-  double rows = 0, keys = 0;                    ///< queries of the rank; keys that it gathers from all context-parallel ranks
-  double pairs = 0, chosen = 0;                 ///< query-key pairs: causal ones, and those attended to
+  std::int64_t heads = 0;                           ///< query heads
+  std::int64_t query = 0, absorbed = 0, value = 0;  ///< of all its heads: as projected, turned to the latent, as results
+  std::int64_t key = 0;                             ///< of the one latent key: kv_lora_rank + qk_rope_head_dim
+  double rows = 0, keys = 0;     ///< queries of the rank; keys that it gathers from all context-parallel ranks
+  double pairs = 0, chosen = 0;  ///< query-key pairs: causal ones, and those attended to
 };
 
 /// Sizes of a model's layer under `shapes`.

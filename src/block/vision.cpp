@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// Computes: the layers of the vision tower of one micro-batch on a rank, in one list, each operation times its
-//   depth; and the DeepStack mergers, which Megatron-Bridge runs inside the same checkpointed function.
-// Formula: a layer keeps, for P patches of width h: two norms' inputs and outputs 8*P*h, q, k, v and the
-//   context 8*P*h/tp, fc1 output and activation (g + 1)*2*P*f/tp, log-sum-exp 4*P*heads/tp, statistics;
-//   attention 4*h/tp*sum(P_span^2) FLOP, no mask, 2.5 times that backward; two all-reduces of [P, h] a
-//   layer and pass. Element-wise work is not fused: biases, GELU, rotary (vision_rotary.cpp). A published module is not split
-//   and keeps RMSNorm's input in fp32 (4 B more) and a gate's activation (2*P*f more); one whose attention takes no
-//   spans calls it for each image, frame or window, after reading their lengths from the device in every layer.
-// Source: Megatron-Bridge 067f987df models/qwen_vl/modelling_qwen3_vl (vision_model.py, attention.py,
-//   transformer_config.py; transformer_block.py for the mergers), Transformer Engine v2.12 pytorch/attention; transformers
-//   qwen2_5_vl and glm4v. Calls and launches were counted, not traced.
+// Computes:   the layers of the vision tower of one micro-batch on a rank, in one list, each operation times its depth; and
+//             the DeepStack mergers, which Megatron-Bridge runs inside the same checkpointed function.
+// Formula:    a layer keeps, for P patches of width h: two norms' inputs and outputs 8*P*h, q, k, v and the context
+//             8*P*h/tp, fc1 output and activation (g + 1)*2*P*f/tp, log-sum-exp 4*P*heads/tp, statistics; attention
+//             4*h/tp*sum(P_span^2) FLOP, no mask, 2.5 times that backward; two all-reduces of [P, h] a layer and pass.
+//             Element-wise work is not fused: biases, GELU, rotary (vision_rotary.cpp). A published module is not split and
+//             keeps RMSNorm's input in fp32 (4 B more) and a gate's activation (2*P*f more); one whose attention takes no
+//             spans calls it for each image, frame or window, after reading their lengths from the device in every layer.
+// Source:     Megatron-Bridge 067f987df models/qwen_vl/modelling_qwen3_vl (vision_model.py, attention.py,
+//             transformer_config.py; transformer_block.py for the mergers), Transformer Engine v2.12 pytorch/attention;
+//             transformers qwen2_5_vl and glm4v. Calls and launches were counted, not traced.
 // Valid when: tp divides the heads of a tower that is split.
-// Ignores: graphs of the tower; a window that an image's edge cuts; the operations of an RMSNorm that is written
-//   out, but for one pass.
-// Checked by: tests/block/vision_test.cpp, tests/laws/param_counts_test.cpp
+// Ignores:    graphs of the tower; a window that an image's edge cuts; the operations of an RMSNorm that is written out,
+//             but for one pass.
+// Checked by: tests/block/vision_test.cpp, tests/laws/param_counts_test.cpp.
 #include <cstddef>
 
 #include "block/launches.hpp"
@@ -26,21 +26,25 @@ constexpr double kBackwardAttention = 2.5;  ///< FLOP backward over forward: sco
 constexpr double kLogSumExp = 4;            ///< B a query and head
 constexpr double kQkv = 3;
 constexpr double kResidualForward = 3, kResidualBackward = 3;  ///< tensors moved by a residual add
-constexpr double kSplitBytes = 4;           ///< an element of q, k or v that is copied or joined (counted: read, write)
+constexpr double kSplitBytes = 4;  ///< an element of q, k or v that is copied or joined (counted: read, write)
 
 /// Calls and launches of a tower layer beside the lists' (kind: counted).
-struct LayerHost { double forward_calls, forward_launches, backward_calls, backward_launches; };
+struct LayerHost {
+  double forward_calls, forward_launches, backward_calls, backward_launches;
+};
 
 // Megatron's. Forward calls: layer, attention, split of q, k and v, core attention's four, two residual adds, MLP; launches:
 // random state. Backward calls: attention's and the split's function, hooks of 4 biases and of both norms' weight and bias;
 // launches: a reduction of either norm, the 8 small gradients added to their buffers.
 constexpr LayerHost kMegatronLayer{10, 1, 10, 10};
 // Transformers'. Forward calls: block, two norms, attention, MLP, activation; launches: values in one piece. Backward calls:
-// hooks of biases and norms; launches: both norms' reductions, all gradients added to their buffers (4 weights, 4 biases, norms).
+// hooks of biases and norms; launches: both norms' reductions, all gradients added to their buffers (4 weights, 4 biases,
+// norms).
 constexpr LayerHost kPublishedLayer{6, 1, 8, 12};
 
-/// Megatron-Bridge leaves the longest span on the device (build_packed_seq_params): Transformer Engine compares it for queries and
-/// keys with the layer before (a launch and a read each), and the kernels' arguments read it twice, forward and backward.
+/// Megatron-Bridge leaves the longest span on the device (build_packed_seq_params): Transformer Engine compares it for
+/// queries and keys with the layer before (a launch and a read each), and the kernels' arguments read it twice, forward
+/// and backward.
 constexpr double kSpanReadsForward = 4, kSpanCompares = 2, kSpanReadsBackward = 2;
 /// Transformers' attention without spans reads their lengths for q, k and v apart. From the first read on the device is idle.
 constexpr double kLengthReads = 3;
@@ -101,7 +105,7 @@ Op attention_op(const VisionSpec& v, const Shapes& s, const TowerBuild& build) {
   Op op = vision_op("vision_attention", kView);
   // Bridge copies the granularity, not the modules, whose default is core_attn: any selective recompute runs it again.
   if (build.recompute == TowerBuild::Recompute::as_decoder && build.split_over_tp && runs_backward(s))
-    op.recomputed_by = EnumSet<RecomputeModule>::from_bits((1u << kCount<RecomputeModule>) - 1);
+    op.recomputed_by = EnumSet<RecomputeModule>::from_bits((1u << kCount<RecomputeModule>)-1);
   const double rows = double(s.tokens), width = double(v.hidden_size) / s.tp;
   keep(op, s, "query_key_value", tensor_bytes(rows, kQkv * width, s.e));
   keep(op, s, "log_sum_exp", tensor_bytes(rows, double(v.num_heads) / s.tp, kLogSumExp));
@@ -170,11 +174,10 @@ Op fc1_op(const VisionSpec& v, const Shapes& s, const TowerBuild& build) {
   add_input_gradient_reduction(op, v.hidden_size, s);
   if (!runs_backward(s)) return op;
   add_memory(op.backward, "vision_activation", (2 * inputs + 1) * s.e * elements, Pass::dgrad);
-  op.transients.push_back(
-      {"fc1_and_stream_gradient",
-       tensor_bytes(elements, inputs, s.e) + tensor_bytes(double(s.tokens), double(s.hidden), s.e),
-       Moment::backward,
-       {}});
+  op.transients.push_back({"fc1_and_stream_gradient",
+                           tensor_bytes(elements, inputs, s.e) + tensor_bytes(double(s.tokens), double(s.hidden), s.e),
+                           Moment::backward,
+                           {}});
   return op;
 }
 
@@ -228,7 +231,8 @@ OpList vision_layers(const VisionSpec& v, const Shapes& shapes, const Shapes& pr
   ops.push_back(repeat(qkv_op(v, s, build), v.depth));
   ops.push_back(repeat(attention_op(v, s, build), v.depth));
   if (load.patches > 0) add_all_attention(ops.back(), v, load, s, build);
-  for (const Op& op : {projection_op(v, s, build), fc1_op(v, s, build), fc2_op(v, s, build)}) ops.push_back(repeat(op, v.depth));
+  for (const Op& op : {projection_op(v, s, build), fc1_op(v, s, build), fc2_op(v, s, build)})
+    ops.push_back(repeat(op, v.depth));
   if (v.deepstack) {
     const bool holds_input = !runs_backward(s);  // else the next layer keeps the same tensor
     for (std::size_t i = 0; i < v.deepstack->vision_layer_indexes.size(); ++i)

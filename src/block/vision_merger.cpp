@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// Computes: the mergers from the tower to the decoder.
-// Formula: a merger norms patches, joins merge_size^2 of them and runs two linears (or a convolution and a
-//   gated MLP, or a pooled linear).
-// Source: Megatron-Bridge models/qwen_vl/modelling_qwen3_vl/utils.py, transformers glm4v and gemma3 (structure).
+// Computes:   the mergers from the tower to the decoder.
+// Formula:    a merger norms patches, joins merge_size^2 of them and runs two linears (or a convolution and a gated MLP, or
+//             a pooled linear).
+// Source:     Megatron-Bridge models/qwen_vl/modelling_qwen3_vl/utils.py, transformers glm4v and gemma3 (structure).
 // Valid when: the projector is on the tower's stage.
-// Ignores: that Gemma-3's projection is split over tp and gathered (2 MB of weights).
-// Checked by: tests/block/vision_test.cpp, tests/laws/param_counts_test.cpp
+// Ignores:    that Gemma-3's projection is split over tp and gathered (2 MB of weights).
+// Checked by: tests/block/vision_test.cpp, tests/laws/param_counts_test.cpp.
 #include "block/vision_parts.hpp"
 
 namespace shardfit::block {
 namespace {
 
-// Calls and launches of one merger beside the lists' (kind: counted in Megatron-Bridge models/qwen_vl): norm, reshape, modules of
-// two linears, activation.
+// Calls and launches of one merger beside the lists' (kind: counted in Megatron-Bridge models/qwen_vl): norm, reshape,
+// modules of two linears, activation.
 constexpr double kMergerForwardCalls = 6, kMergerForwardLaunches = 3, kMergerBackwardCalls = 8, kMergerBackwardLaunches = 6;
 
 constexpr View kView = View::vision_projector;
@@ -30,8 +30,7 @@ struct Merger {
 void add_activation(Op& op, double rows, double columns, int inputs, const Shapes& s) {
   keep(op, s, "fc1_out", tensor_bytes(rows, columns * inputs, s.e));
   add_memory(op.forward, "merger_activation", (inputs + 1) * s.e * rows * columns);
-  if (runs_backward(s))
-    add_memory(op.backward, "merger_activation", (2 * inputs + 1) * s.e * rows * columns, Pass::dgrad);
+  if (runs_backward(s)) add_memory(op.backward, "merger_activation", (2 * inputs + 1) * s.e * rows * columns, Pass::dgrad);
   if (s.eager_elementwise && inputs > 1) keep(op, s, "gate_activation", tensor_bytes(rows, columns, s.e));
   keep_linear_input(op, s, "activation_out", rows, columns, {}, {}, {LinearModule::linear_fc2});
 }
@@ -60,9 +59,7 @@ void add_two_linears(Op& op, const Merger& m, std::int64_t in, bool gated, bool 
   if (input_grad) add_input_gradient_reduction(op, double(in), s);
 }
 
-NormKind merger_norm(const MergerSpec& spec) {
-  return spec.layernorm ? NormKind::layernorm : NormKind::rmsnorm;
-}
+NormKind merger_norm(const MergerSpec& spec) { return spec.layernorm ? NormKind::layernorm : NormKind::rmsnorm; }
 
 std::int64_t joined_width(const Merger& m) {
   return std::int64_t(m.vision->hidden_size) * m.spec->merge_size * m.spec->merge_size;
@@ -78,8 +75,7 @@ void add_mlp_merger(Op& op, const Merger& m) {
   const Shapes tokens = merger_shapes(m, m.load->tokens, joined, merger_norm(*m.spec));
   const Shapes patches = merger_shapes(m, m.load->patches, m.vision->hidden_size, merger_norm(*m.spec));
   const Shapes& normed = m.spec->norm_after_merge ? tokens : patches;
-  if (m.spec->has_norm)
-    add_vision_norm(op, m.group, normed.hidden, m.holds_input, normed, {LinearModule::linear_fc1});
+  if (m.spec->has_norm) add_vision_norm(op, m.group, normed.hidden, m.holds_input, normed, {LinearModule::linear_fc1});
   const bool norm_trains = m.spec->has_norm && trains_base(tokens);
   add_two_linears(op, m, joined, false, tokens.needs_input_grad || norm_trains, tokens);
 }
@@ -114,8 +110,7 @@ void add_pooled_merger(Op& op, const Merger& m) {
   const Shapes s = merger_shapes(m, m.load->tokens, m.vision->hidden_size, merger_norm(*m.spec));
   add_memory(op.forward, "merger_pool", (m.load->patches + m.load->tokens) * m.vision->hidden_size * s.e);
   if (s.needs_input_grad)
-    add_memory(op.backward, "merger_pool", (m.load->patches + m.load->tokens) * m.vision->hidden_size * s.e,
-               Pass::dgrad);
+    add_memory(op.backward, "merger_pool", (m.load->patches + m.load->tokens) * m.vision->hidden_size * s.e, Pass::dgrad);
   if (m.spec->has_norm) add_vision_norm(op, m.group, m.vision->hidden_size, true, s);
   VisionLinear l;
   l.name = "merger_projection";
@@ -131,15 +126,9 @@ void add_pooled_merger(Op& op, const Merger& m) {
 Op any_merger_op(const char* name, const Merger& m) {
   Op op = vision_op(name, kView);
   switch (m.spec->kind) {
-    case MergerSpec::Kind::mlp:
-      add_mlp_merger(op, m);
-      break;
-    case MergerSpec::Kind::conv_gated_mlp:
-      add_conv_merger(op, m);
-      break;
-    case MergerSpec::Kind::avg_pool_linear:
-      add_pooled_merger(op, m);
-      break;
+    case MergerSpec::Kind::mlp: add_mlp_merger(op, m); break;
+    case MergerSpec::Kind::conv_gated_mlp: add_conv_merger(op, m); break;
+    case MergerSpec::Kind::avg_pool_linear: add_pooled_merger(op, m); break;
   }
   add_host(op.forward, kMergerForwardCalls, kMergerForwardLaunches);
   if (runs_backward(vision_shapes(*m.shapes, 0, 0, m.shapes->norm, *m.build)))
@@ -150,14 +139,13 @@ Op any_merger_op(const char* name, const Merger& m) {
 }  // namespace
 
 Op merger_op(const VisionSpec& v, const Shapes& projection, const VisionLoad& load, const TowerBuild& build) {
-  return any_merger_op("vision_merger",
-                       {&v, &v.merger, ParamGroup::vision_merger, &projection, &load, &build, true});
+  return any_merger_op("vision_merger", {&v, &v.merger, ParamGroup::vision_merger, &projection, &load, &build, true});
 }
 
-Op deepstack_merger_op(const VisionSpec& v, const Shapes& projection, const VisionLoad& load,
-                       const TowerBuild& build, bool holds_input) {
-  return any_merger_op("deepstack_merger", {&v, &v.deepstack->merger, ParamGroup::deepstack_mergers, &projection,
-                                            &load, &build, holds_input});
+Op deepstack_merger_op(const VisionSpec& v, const Shapes& projection, const VisionLoad& load, const TowerBuild& build,
+                       bool holds_input) {
+  return any_merger_op("deepstack_merger",
+                       {&v, &v.deepstack->merger, ParamGroup::deepstack_mergers, &projection, &load, &build, holds_input});
 }
 
 }  // namespace shardfit::block

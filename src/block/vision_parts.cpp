@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Computes: linears, norms and tensor-parallel traffic as the vision tower runs them.
-// Formula: bf16 GEMMs over all patches of the micro-batch; a bias that a GEMM does not add is a pass (read and write);
-//   all-reduces of [P, columns] over tp after a row-parallel linear and for the input gradient of a
-//   column-parallel one, exposed.
-// Source: Megatron-Bridge models/qwen_vl/modelling_qwen3_vl (tower config: no fp8, sequence parallelism
-//   off).
+// Computes:   linears, norms and tensor-parallel traffic as the vision tower runs them.
+// Formula:    bf16 GEMMs over all patches of the micro-batch; a bias that a GEMM does not add is a pass (read and write);
+//             all-reduces of [P, columns] over tp after a row-parallel linear and for the input gradient of a
+//             column-parallel one, exposed.
+// Source:     Megatron-Bridge models/qwen_vl/modelling_qwen3_vl (tower config: no fp8, sequence parallelism off).
 // Valid when: tp divides heads and widths (rounded up where it does not).
-// Ignores: host work of published modules that differs from Bridge's own.
-// Checked by: tests/block/vision_test.cpp
+// Ignores:    host work of published modules that differs from Bridge's own.
+// Checked by: tests/block/vision_test.cpp.
 #include "block/vision_parts.hpp"
 
 #include <cmath>
@@ -15,8 +14,8 @@
 namespace shardfit::block {
 namespace {
 
-constexpr double kNormForward = 2,
-                 kNormBackward = 5;  ///< tensors moved: read, write; inputs, gradients, reductions
+/// Tensors moved: read, write; inputs, gradients, reductions
+constexpr double kNormForward = 2, kNormBackward = 5;
 
 constexpr double kFp32Bytes = 4;
 
@@ -76,8 +75,7 @@ void add_vision_linear(Op& op, const VisionLinear& l, const Shapes& s) {
   const std::size_t weight = op.weights.size();
   add_linear(op, linear, own);
   op.weights[weight].bf16_linear = true;
-  if (l.bias && l.bias_pass == BiasPass::both)
-    add_memory(op.forward, l.name, 2 * double(s.tokens) * double(linear.out) * s.e);
+  if (l.bias && l.bias_pass == BiasPass::both) add_memory(op.forward, l.name, 2 * double(s.tokens) * double(linear.out) * s.e);
   if (l.bias && l.bias_pass != BiasPass::none && trains_base(s))
     add_memory(op.backward, l.name, double(s.tokens) * double(linear.out) * s.e, Pass::wgrad);
 }

@@ -56,7 +56,7 @@ void clear_work(OpList& ops);
 
 /// One merger of the tower's output, and one of a layer's output on its way (`holds_input`: nobody else keeps it).
 Op merger_op(const VisionSpec& vision, const Shapes& projection, const VisionLoad& load, const TowerBuild& build);
-Op deepstack_merger_op(const VisionSpec& vision, const Shapes& projection, const VisionLoad& load,
-                       const TowerBuild& build, bool holds_input);
+Op deepstack_merger_op(const VisionSpec& vision, const Shapes& projection, const VisionLoad& load, const TowerBuild& build,
+                       bool holds_input);
 
 }  // namespace shardfit::block

@@ -1,24 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
-// Computes: what the decoder does to take visual tokens in, after the merger.
-// Formula: the embedding of the whole sequence, of all context-parallel ranks, is cloned, transposed twice,
-//   overwritten at visual positions and split again: 4 tensors of [s*b, h] at once. Under tp with sequence
-//   parallelism it is all-reduced where a decoder alone reduce-scatters its own part. Each DeepStack level clones the
-//   stream and adds to it at visual positions. Where context-parallel ranks run images of their own, tokens and
-//   DeepStack features are gathered over cp, and their whole gradient is all-reduced.
-// Source: Megatron-Bridge models/qwen_vl/modelling_qwen3_vl/model.py, utils.py (AllGatherVisionEmbeddings).
+// Computes:   what the decoder does to take visual tokens in, after the merger.
+// Formula:    the embedding of the whole sequence, of all context-parallel ranks, is cloned, transposed twice, overwritten
+//             at visual positions and split again: 4 tensors of [s*b, h] at once. Under tp with sequence parallelism it is
+//             all-reduced where a decoder alone reduce-scatters its own part. Each DeepStack level clones the stream and
+//             adds to it at visual positions. Where context-parallel ranks run images of their own, tokens and DeepStack
+//             features are gathered over cp, and their whole gradient is all-reduced.
+// Source:     Megatron-Bridge models/qwen_vl/modelling_qwen3_vl/model.py, utils.py (AllGatherVisionEmbeddings).
 // Valid when: the projector is on the first stage with the decoder layers that DeepStack adds to.
-// Ignores: the attention-mask and position work of the host (in the ends' serial part); the gather of the embedding's
-//   gradient where the language model is frozen and sequence parallel.
-// Checked by: tests/block/vision_test.cpp, tests/laws/param_counts_test.cpp
+// Ignores:    the attention-mask and position work of the host (in the ends' serial part); the gather of the embedding's
+//             gradient where the language model is frozen and sequence parallel.
+// Checked by: tests/block/vision_test.cpp, tests/laws/param_counts_test.cpp.
 #include "block/linear_traffic.hpp"
 #include "block/vision_parts.hpp"
 
 namespace shardfit::block {
 namespace {
 
-constexpr double kInsertForward = 8,
-                 kInsertBackward = 4;  ///< whole-sequence tensors moved (counted: clone, transposes)
-constexpr double kInsertAlive = 4;     ///< whole-sequence tensors alive at once
+/// Whole-sequence tensors moved (counted: clone, transposes)
+constexpr double kInsertForward = 8, kInsertBackward = 4;
+constexpr double kInsertAlive = 4;                    ///< whole-sequence tensors alive at once
 constexpr double kCloneTensors = 2, kAddTensors = 3;  ///< moved by a clone; by an indexed add
 
 constexpr double kLookupBytes = 4;  ///< an element of an embedding, as in embedding.cpp
@@ -70,8 +70,7 @@ Op deepstack_add_op(const Shapes& s, const VisionLoad& load, double levels) {
   add_memory(op.forward, "deepstack_add", levels * (kCloneTensors * stream + kAddTensors * visual));
   add_host(op.forward, levels * kAddCalls, levels * kAddLaunches);
   if (!runs_backward(s)) return op;
-  add_memory(op.backward, "deepstack_add", levels * (kCloneTensors * stream + kAddTensors * visual),
-             Pass::dgrad);
+  add_memory(op.backward, "deepstack_add", levels * (kCloneTensors * stream + kAddTensors * visual), Pass::dgrad);
   add_host(op.backward, levels * kAddCalls, levels * kAddLaunches);
   return op;
 }

@@ -11,7 +11,9 @@
 namespace shardfit::calibrate {
 
 /// What is expected of a coefficient before any training run is seen, and where a value would be implausible.
-struct Expectation { double expected, low, high; };
+struct Expectation {
+  double expected, low, high;
+};
 Expectation expectation_of(Coefficient c);
 
 /// The same of a GPU's sustained over burst tensor rate, by the system's name; a default for GPUs not listed.
@@ -19,7 +21,7 @@ Expectation sustained_expectation(const std::string& system);
 
 /// A shared coefficient, or the sustained factor of one system's GPU.
 struct SharedVariable {
-  Coefficient coefficient = Coefficient::count;   ///< count: `system`'s sustained factor
+  Coefficient coefficient = Coefficient::count;  ///< count: `system`'s sustained factor
   std::string system;
   Variable variable;
   bool is_sustained() const { return coefficient == Coefficient::count; }

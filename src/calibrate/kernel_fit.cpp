@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Computes: how well kernel curves meet measured points, and the curves that meet them best.
-// Formula:  residuals log(predicted/measured) of the product's own kernel formulas (compute/), Cauchy loss; the pull to the
-//           shipped value is weak (a distance of the value itself weighs like one point off by 100 %).
-// Source:   robust_fit.hpp; tables and their provenance are the user's.
+// Computes:   how well kernel curves meet measured points, and the curves that meet them best.
+// Formula:    residuals log(predicted/measured) of the product's own kernel formulas (compute/), Cauchy loss; the pull to
+//             the shipped value is weak (a distance of the value itself weighs like one point off by 100 %).
+// Source:     robust_fit.hpp; tables and their provenance are the user's.
 // Valid when: a system has at least 40 points of a kind.
-// Ignores:  differences between backends (the tables' choice), small sequences' launch overlap.
+// Ignores:    differences between backends (the tables' choice), small sequences' launch overlap.
 // Checked by: tests/calibrate/kernel_fit_test.cpp.
 #include "calibrate/kernel_fit.hpp"
 
@@ -33,7 +33,7 @@ compute::Device burst_device(const HardwareSpec& h) {
   job.hardware.gpu.sustained_factor.value = 1;
   for (std::size_t c = 0; c < kCount<Coefficient>; ++c) job.time.values[Coefficient(c)].value = 1;
   compute::Device d = compute::make_device(job);
-  d.gemm_factor[Math::nvfp4] = 1;          // the tables' kernels are those of the curve
+  d.gemm_factor[Math::nvfp4] = 1;  // the tables' kernels are those of the curve
   d.power_exponent = 0;
   return d;
 }
@@ -61,7 +61,10 @@ Variable variable(const char* name, double shipped, double low, double high) {
 }
 
 /// A device with the values of a fit in one curve, and the rate of casts.
-struct Trial { compute::Device device; double cast = 1; };
+struct Trial {
+  compute::Device device;
+  double cast = 1;
+};
 
 using Apply = void (*)(const Points&, std::span<const double>, Trial&);
 

@@ -12,13 +12,16 @@
 namespace shardfit::calibrate {
 
 /// A curve's number before (as its file has it) and after a refit to the points.
-struct CurveValue { std::string name; double shipped = 0, refitted = 0; };
+struct CurveValue {
+  std::string name;
+  double shipped = 0, refitted = 0;
+};
 
 /// One kernel curve against its points.
 struct KernelFit {
-  std::string family, system, kind;   ///< "gemm" | "grouped_gemm" | "attention"; hardware; "bf16", "wgrad", "head_dim 128"
-  ErrorStats shipped, refitted;       ///< of predicted over measured
-  std::vector<CurveValue> values;     ///< empty: nothing of this family is refitted
+  std::string family, system, kind;  ///< "gemm" | "grouped_gemm" | "attention"; hardware; "bf16", "wgrad", "head_dim 128"
+  ErrorStats shipped, refitted;      ///< of predicted over measured
+  std::vector<CurveValue> values;    ///< empty: nothing of this family is refitted
 };
 
 /// Whether a family meets the limits that kernel curves are held to: median within 8 %, 90 % within 20 %.

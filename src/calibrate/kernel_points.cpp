@@ -12,7 +12,7 @@ namespace {
 using validation::PointTable;
 using Line = validation::PointRow;
 
-constexpr double kSmallest = 256;    ///< of m, n and k: below it launches rule
+constexpr double kSmallest = 256;  ///< of m, n and k: below it launches rule
 constexpr double kShortestSequence = 1024;
 constexpr double kMicro = 1e-6;
 
@@ -35,7 +35,7 @@ void read_gemm(const PointTable& table, std::vector<KernelPoint>& points) {
     p.kernel.math = *math;
     p.kernel.m = line.number("m"), p.kernel.n = line.number("n"), p.kernel.k = line.number("k");
     if (std::min({p.kernel.m, p.kernel.n, p.kernel.k}) < kSmallest) continue;
-    const bool apart = !line.text("kernel_us").empty();   // per-tensor fp8: the table takes the cast off
+    const bool apart = !line.text("kernel_us").empty();  // per-tensor fp8: the table takes the cast off
     if (!apart && *math == Math::fp8) continue;
     p.seconds = line.number(apart ? "kernel_us" : "time_us") * kMicro;
     if (!apart && line.text("cast_in_time") != "none") p.cast_elements = p.kernel.m * p.kernel.k;
@@ -71,13 +71,14 @@ KernelPoint attention_point(const Line& line, double qk, double v, int head_dim)
   p.kernel.head_dim = head_dim;
   p.kernel.m = p.kernel.effective_sequence = sequence;
   p.kernel.groups = heads * batch;
-  p.kernel.flops = heads * batch * (qk + v) * sequence * sequence;   // the causal half of 2 (qk + v) s^2
+  p.kernel.flops = heads * batch * (qk + v) * sequence * sequence;  // the causal half of 2 (qk + v) s^2
   p.seconds = line.number("time_us") * kMicro;
   return p;
 }
 
 void read_attention(const PointTable& table, std::vector<KernelPoint>& points) {
-  for (const Line& line : lines_of(table, {"system", "dtype", "causal", "window", "head_dim", "seq", "heads", "batch", "time_us"})) {
+  for (const Line& line :
+       lines_of(table, {"system", "dtype", "causal", "window", "head_dim", "seq", "heads", "batch", "time_us"})) {
     if (line.text("dtype") != "bf16" || line.text("causal") != "1" || line.text("window") != "0") continue;
     const double d = line.number("head_dim");
     if (line.number("seq") < kShortestSequence) continue;
@@ -86,7 +87,8 @@ void read_attention(const PointTable& table, std::vector<KernelPoint>& points) {
 }
 
 void read_mla(const PointTable& table, std::vector<KernelPoint>& points) {
-  for (const Line& line : lines_of(table, {"system", "kv_cache_dtype", "causal", "run", "seq", "heads", "batch", "qk_head_dim", "v_head_dim", "time_us"})) {
+  for (const Line& line : lines_of(table, {"system", "kv_cache_dtype", "causal", "run", "seq", "heads", "batch", "qk_head_dim",
+                                           "v_head_dim", "time_us"})) {
     if (line.text("kv_cache_dtype") != "bf16" || line.text("causal") != "1" || line.text("run") != "burst") continue;
     if (line.number("seq") < kShortestSequence) continue;
     points.push_back(attention_point(line, line.number("qk_head_dim"), line.number("v_head_dim"), 0));

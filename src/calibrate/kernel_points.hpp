@@ -13,7 +13,7 @@ namespace shardfit::calibrate {
 struct KernelPoint {
   std::string system;
   block::Kernel kernel;
-  double cast_elements = 0;   ///< elements of the operand whose quantisation the time includes; 0: none
+  double cast_elements = 0;  ///< elements of the operand whose quantisation the time includes; 0: none
   double seconds = 0;
 };
 

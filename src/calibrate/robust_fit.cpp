@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Computes: values of a few variables that make many residuals small.
-// Formula:  minimises sum s^2 log(1 + (w r / s)^2) + sum (pull (x - e) / e)^2 by damped Gauss-Newton steps on the
-//           weighted problem (weight 1 / (1 + (w r / s)^2)); a variable at a bound that wants out is held there.
-//           Standard errors: sqrt of the diagonal of sigma^2 (J'WJ + P)^-1, sigma^2 the weighted mean square.
-// Source:   the usual iteratively reweighted least squares (Holland and Welsch 1977) in Marquardt's damping.
+// Computes:   values of a few variables that make many residuals small.
+// Formula:    minimises sum s^2 log(1 + (w r / s)^2) + sum (pull (x - e) / e)^2 by damped Gauss-Newton steps on the
+//             weighted problem (weight 1 / (1 + (w r / s)^2)); a variable at a bound that wants out is held there. Standard
+//             errors: sqrt of the diagonal of sigma^2 (J'WJ + P)^-1, sigma^2 the weighted mean square.
+// Source:     the usual iteratively reweighted least squares (Holland and Welsch 1977) in Marquardt's damping.
 // Valid when: residuals are smooth in the variables.
-// Ignores:  that rows repeat each other (the caller's weights tell).
+// Ignores:    that rows repeat each other (the caller's weights tell).
 // Checked by: tests/calibrate/robust_fit_test.cpp.
 #include "calibrate/robust_fit.hpp"
 
@@ -19,7 +19,7 @@ namespace {
 using Eigen::MatrixXd;
 using Eigen::VectorXd;
 
-constexpr double kRelativeStep = 2e-3;    // assumed: of a variable's expectation, for its derivative
+constexpr double kRelativeStep = 2e-3;  // assumed: of a variable's expectation, for its derivative
 constexpr double kFirstDamping = 1e-3, kDampingUp = 8, kDampingDown = 0.3, kMostDamping = 1e7;
 
 std::span<const double> view(const VectorXd& v) { return {v.data(), std::size_t(v.size())}; }

@@ -13,7 +13,7 @@ namespace shardfit::calibrate {
 struct Variable {
   std::string name;
   double start = 0, expected = 0, low = 0, high = 0;
-  double pull = 0.25;      ///< assumed: 20 % off the expectation weighs like one row off by 5 %
+  double pull = 0.25;  ///< assumed: 20 % off the expectation weighs like one row off by 5 %
 };
 
 /// What to make small: one residual a row (0: met), each with a weight. `depends` says whether a row's residual can move
@@ -25,13 +25,13 @@ struct Objective {
 };
 
 struct FitOptions {
-  double cauchy_scale = 0.12;   ///< residuals well beyond it count little; 0: plain least squares
+  double cauchy_scale = 0.12;  ///< residuals well beyond it count little; 0: plain least squares
   int max_iterations = 40;
-  double tolerance = 1e-5;      ///< of the objective, relative: stop below it
+  double tolerance = 1e-5;  ///< of the objective, relative: stop below it
 };
 
 struct FittedVariables {
-  std::vector<double> values, standard_errors;   ///< the errors include the pull
+  std::vector<double> values, standard_errors;  ///< the errors include the pull
   double cost = 0;
   int iterations = 0;
 };

@@ -12,17 +12,19 @@
 namespace shardfit::calibrate {
 namespace {
 
-using Chosen = std::vector<std::size_t>;   // indices of runs
+using Chosen = std::vector<std::size_t>;  // indices of runs
 
-constexpr double kRepeatWeight = -0.25;    // assumed: rows that repeat a setting over releases say less than new ones
-constexpr int kRefitIterations = 8;        // a refit starts at the fit of all: it is near
+constexpr double kRepeatWeight = -0.25;  // assumed: rows that repeat a setting over releases say less than new ones
+constexpr int kRefitIterations = 8;      // a refit starts at the fit of all: it is near
 
 std::string model_of(const TimedRun& r) { return r.job().model.name; }
 std::string system_of(const TimedRun& r) { return r.job().hardware.name; }
 std::string precision_of(const TimedRun& r) { return std::string(name_of(r.job().training.precision)); }
 std::string release_of(const TimedRun& r) { return r.release().empty() ? "none stated" : r.release(); }
 /// Before and after the spring of 2026, when full-iteration graphs came.
-std::string release_range_of(const TimedRun& r) { return !r.release().empty() && r.release() < "26.04" ? "before 26.04" : "from 26.04"; }
+std::string release_range_of(const TimedRun& r) {
+  return !r.release().empty() && r.release() < "26.04" ? "before 26.04" : "from 26.04";
+}
 
 struct Key {
   const char* by;
@@ -48,15 +50,19 @@ class Fitter {
   double log_error(std::size_t run, std::span<const double> values) {
     Setting& s = settings_[run];
     for (std::size_t i = 0; i < variables_.size(); ++i) {
-      if (!variables_[i].is_sustained()) s.time.values[variables_[i].coefficient].value = values[i];
-      else if (variables_[i].system == runs_[run].job().hardware.name) s.sustained = values[i];
+      if (!variables_[i].is_sustained())
+        s.time.values[variables_[i].coefficient].value = values[i];
+      else if (variables_[i].system == runs_[run].job().hardware.name)
+        s.sustained = values[i];
     }
     return std::log(runs_[run].seconds(s.time, s.sustained) / runs_[run].measured_s());
   }
 
   FittedVariables fit_to(const Chosen& chosen, std::span<const double> start, int iterations) {
     std::map<std::string, int> repeats;
-    const auto key = [this](std::size_t i) { return model_of(runs_[i]) + "/" + system_of(runs_[i]) + "/" + precision_of(runs_[i]); };
+    const auto key = [this](std::size_t i) {
+      return model_of(runs_[i]) + "/" + system_of(runs_[i]) + "/" + precision_of(runs_[i]);
+    };
     for (std::size_t i : chosen) ++repeats[key(i)];
     Objective objective;
     for (std::size_t i : chosen) objective.weights.push_back(std::pow(repeats[key(i)], kRepeatWeight));
@@ -144,9 +150,9 @@ ErrorStats error_stats(const std::vector<double>& errors) {
 }
 
 bool is_held_out(const std::string& id) {
-  std::uint64_t hash = 14695981039346656037ull;   // FNV-1a: the same on every machine, unlike std::hash
+  std::uint64_t hash = 14695981039346656037ull;  // FNV-1a: the same on every machine, unlike std::hash
   for (const char c : id) hash = (hash ^ std::uint64_t(static_cast<unsigned char>(c))) * 1099511628211ull;
-  hash = (hash ^ (hash >> 33)) * 0xff51afd7ed558ccdull;   // FNV spreads the last bytes badly: MurmurHash3's finaliser
+  hash = (hash ^ (hash >> 33)) * 0xff51afd7ed558ccdull;  // FNV spreads the last bytes badly: MurmurHash3's finaliser
   return (hash ^ (hash >> 33)) % 4 == 0;
 }
 
@@ -165,8 +171,8 @@ SharedFit fit_shared(std::vector<TimedRun>& runs, const SharedFitOptions& option
   const FittedVariables fitted = fitter.fit_to(all, start, FitOptions{}.max_iterations);
   const std::vector<double> after = fitter.errors(all, fitted.values);
   for (std::size_t v = 0; v < start.size(); ++v)
-    result.variables.push_back({fitter.variables()[v], start[v], fitted.values[v], fitted.standard_errors[v],
-                                fitted.values[v], fitted.values[v]});
+    result.variables.push_back(
+        {fitter.variables()[v], start[v], fitted.values[v], fitted.standard_errors[v], fitted.values[v], fitted.values[v]});
   result.before = error_stats(before);
   result.after = error_stats(after);
   add_groups(runs, before, after, result);

@@ -31,9 +31,9 @@ struct FittedShared {
 
 /// Runs predicted by a fit that has not seen them.
 struct LeftOut {
-  std::string by, name;            ///< "model", "DeepSeek-V3"
+  std::string by, name;  ///< "model", "DeepSeek-V3"
   ErrorStats unseen;
-  double refitted_bias = 0;        ///< bias of the same runs under the fit of all
+  double refitted_bias = 0;  ///< bias of the same runs under the fit of all
 };
 
 struct SharedFit {
@@ -42,12 +42,12 @@ struct SharedFit {
   std::vector<ErrorGroup> groups;  ///< by model, system, precision, release
   ErrorStats held_out, held_in;    ///< a fit on three quarters of the runs: the other quarter, and its own
   std::vector<LeftOut> left_out;
-  std::vector<LeftOut> pooled;     ///< one a kind: all its left-out runs together
+  std::vector<LeftOut> pooled;  ///< one a kind: all its left-out runs together
 };
 
 struct SharedFitOptions {
-  bool hold_out = true;            ///< fit three quarters too
-  bool leave_out = true;           ///< and without each model, system and release range
+  bool hold_out = true;   ///< fit three quarters too
+  bool leave_out = true;  ///< and without each model, system and release range
   std::function<void(const std::string&)> progress = [](const std::string&) {};
 };
 

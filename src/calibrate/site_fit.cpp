@@ -19,7 +19,7 @@ constexpr double kSiteCauchyScale = 0.3;
 constexpr double kNoise = 0.02;
 
 Variable factor(SiteFactor f, double spread) {
-  constexpr double kLeast = 0.4, kMost = 2;   // beyond these the runs and the file describe different machines
+  constexpr double kLeast = 0.4, kMost = 2;  // beyond these the runs and the file describe different machines
   return {std::string(name_of(f)), 1, 1, kLeast, kMost, kRunSpread / spread};
 }
 
@@ -105,12 +105,11 @@ SiteFit fit_site(const std::vector<TimedRun>& runs, const std::string& source) {
 }
 
 std::vector<std::pair<std::string, Figure>> site_figures(const HardwareSpec& h) {
-  std::vector<std::pair<std::string, Figure>> figures = {
-      {"/gpu/sustained_factor", h.gpu.sustained_factor},
-      {"/fabric/nvlink_gb_per_s", h.fabric.nvlink_gb_per_s},
-      {"/fabric/nic_gb_per_s", h.fabric.nic_gb_per_s},
-      {"/fabric/nic_alltoall_gb_per_s", h.fabric.nic_alltoall_gb_per_s},
-      {"/node/host_speed", h.node.host_speed}};
+  std::vector<std::pair<std::string, Figure>> figures = {{"/gpu/sustained_factor", h.gpu.sustained_factor},
+                                                         {"/fabric/nvlink_gb_per_s", h.fabric.nvlink_gb_per_s},
+                                                         {"/fabric/nic_gb_per_s", h.fabric.nic_gb_per_s},
+                                                         {"/fabric/nic_alltoall_gb_per_s", h.fabric.nic_alltoall_gb_per_s},
+                                                         {"/node/host_speed", h.node.host_speed}};
   if (h.fabric.nic_dispatch_gb_per_s.value > 0)
     figures.emplace_back("/fabric/nic_dispatch_gb_per_s", h.fabric.nic_dispatch_gb_per_s);
   if (h.step_time_band.value > 0) figures.emplace_back("/step_time_band", h.step_time_band);

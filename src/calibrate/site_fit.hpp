@@ -26,11 +26,11 @@ struct SiteRun {
 };
 
 struct SiteFit {
-  HardwareSpec hardware;              ///< with the factors applied
+  HardwareSpec hardware;  ///< with the factors applied
   SiteFactors factors, standard_errors;
   std::vector<SiteRun> runs;
   ErrorStats before, after;
-  double band = 0;                    ///< one sigma for other layouts of the site: from 5 % without runs down to what the runs leave
+  double band = 0;  ///< one sigma for other layouts of the site: from 5 % without runs down to what the runs leave
 };
 
 /// Fits the three factors to runs on one kind of cluster. One run is enough: each factor is held near 1 the more tightly

@@ -20,7 +20,7 @@ namespace {
 
 double step_seconds(const estimate::Problem& problem, const Layout& layout, const GridSizes& grid) {
   estimate::Evaluation e(problem);
-  if (!e.prepare(problem, layout, grid)) return 0;   // the rules let only plannable layouts through
+  if (!e.prepare(problem, layout, grid)) return 0;  // the rules let only plannable layouts through
   return estimate::step_account(problem, e, layout, grid).ledger.total().value;
 }
 
@@ -83,8 +83,10 @@ std::optional<double> measured_step_seconds(const validation::MeasuredRun& run) 
 std::vector<TimedRun> timed_runs(const std::vector<validation::MeasuredRun>& runs, std::vector<std::string>& left_out) {
   std::vector<TimedRun> timed;
   for (const validation::MeasuredRun& run : runs) {
-    if (const std::string reason = why_not(run); !reason.empty()) left_out.push_back(run.id + ": " + reason);
-    else timed.emplace_back(run, *measured_step_seconds(run));
+    if (const std::string reason = why_not(run); !reason.empty())
+      left_out.push_back(run.id + ": " + reason);
+    else
+      timed.emplace_back(run, *measured_step_seconds(run));
   }
   return timed;
 }

@@ -47,22 +47,29 @@ Section overall(const calibrate::SharedFit& fit) {
 
 Section coefficients(const calibrate::SharedFit& fit) {
   const auto number = [](const char* key, const char* title) { return Column{key, title, ColumnKind::number, 3}; };
-  Table table{.columns = {{"name", "name"}, number("before", "before"), number("value", "value"),
-                          number("standard_error", "s.e."), number("lowest", "lowest"), number("highest", "highest"),
-                          number("expected", "expected"), number("plausible_low", "plausible from"),
+  Table table{.columns = {{"name", "name"},
+                          number("before", "before"),
+                          number("value", "value"),
+                          number("standard_error", "s.e."),
+                          number("lowest", "lowest"),
+                          number("highest", "highest"),
+                          number("expected", "expected"),
+                          number("plausible_low", "plausible from"),
                           number("plausible_high", "to")}};
   for (const calibrate::FittedShared& v : fit.variables) {
     const calibrate::Variable& of = v.of.variable;
-    table.rows.push_back({{text_cell(of.name), v.before, v.value, v.standard_error, v.lowest, v.highest, of.expected, of.low,
-                           of.high}});
+    table.rows.push_back(
+        {{text_cell(of.name), v.before, v.value, v.standard_error, v.lowest, v.highest, of.expected, of.low, of.high}});
   }
-  return {"coefficients", "Coefficients", std::move(table),
+  return {"coefficients",
+          "Coefficients",
+          std::move(table),
           {"lowest, highest: with one model left out at a time. Standard errors include the pull to the expected value."}};
 }
 
 Section groups(const calibrate::SharedFit& fit) {
-  Table table{.columns = with_stats(
-                  with_stats({{"by", "by"}, {"name", "name"}, {"rows", "rows", ColumnKind::count}}, "before"), "after")};
+  Table table{.columns = with_stats(with_stats({{"by", "by"}, {"name", "name"}, {"rows", "rows", ColumnKind::count}}, "before"),
+                                    "after")};
   for (const calibrate::ErrorGroup& g : fit.groups) {
     Row row{{text_cell(g.by), text_cell(g.name), count_cell(g.after.rows)}};
     add_stats(row, g.before);
@@ -99,23 +106,23 @@ std::string site_summary(const calibrate::SiteFit& fit) {
   else if (runs.size() == 2)
     text = fmt::format("The two runs are {} and {} off before, {} and {} after", before(0), before(1), after(0), after(1));
   else
-    text = fmt::format("Median error {:.1f} % before, {:.1f} % after, largest {:.1f} %", 100 * fit.before.median, 100 * fit.after.median,
-                       100 * fit.after.max);
+    text = fmt::format("Median error {:.1f} % before, {:.1f} % after, largest {:.1f} %", 100 * fit.before.median,
+                       100 * fit.after.median, 100 * fit.after.max);
   return text + fmt::format("; expect layouts like {} within {:.0f} %.", runs.size() == 1 ? "it" : "these", 100 * fit.band);
 }
 
 /// Runs with equal inputs whose times no factor can explain together.
 std::vector<std::string> contradictions(const std::vector<calibrate::SiteRun>& runs) {
   constexpr double kEqual = 1e-9;
-  constexpr double kRepeats = 1.1;   ///< twice what 90 % of published pairs with equal inputs differ by
+  constexpr double kRepeats = 1.1;  ///< twice what 90 % of published pairs with equal inputs differ by
   std::vector<std::string> found;
   for (std::size_t i = 0; i < runs.size(); ++i)
     for (std::size_t j = i + 1; j < runs.size(); ++j) {
       const calibrate::SiteRun &a = runs[i], &b = runs[j];
       const auto [low, high] = std::minmax(a.measured, b.measured);
       if (std::abs(a.before / b.before - 1) > kEqual || high < kRepeats * low) continue;
-      found.push_back(fmt::format("{} and {} are predicted alike and measured {:.3f} and {:.3f} s: no factor explains both", a.id, b.id,
-                                  a.measured, b.measured));
+      found.push_back(fmt::format("{} and {} are predicted alike and measured {:.3f} and {:.3f} s: no factor explains both",
+                                  a.id, b.id, a.measured, b.measured));
     }
   return found;
 }
@@ -130,8 +137,11 @@ Document site_document(const calibrate::SiteFit& fit, const std::vector<std::str
     const auto f = calibrate::SiteFactor(i);
     factors.rows.push_back({{text_cell(name_of(f)), fit.factors[f], fit.standard_errors[f]}});
   }
-  Table runs{.columns = {{"run", "run"}, {"measured", "measured", ColumnKind::seconds}, {"before", "before", ColumnKind::seconds},
-                         {"after", "after", ColumnKind::seconds}, {"error_before", "error before", ColumnKind::ratio, 1},
+  Table runs{.columns = {{"run", "run"},
+                         {"measured", "measured", ColumnKind::seconds},
+                         {"before", "before", ColumnKind::seconds},
+                         {"after", "after", ColumnKind::seconds},
+                         {"error_before", "error before", ColumnKind::ratio, 1},
                          {"error_after", "error after", ColumnKind::ratio, 1}}};
   for (const calibrate::SiteRun& r : fit.runs)
     runs.rows.push_back({{text_cell(r.id), Seconds(r.measured), Seconds(r.before), Seconds(r.after), r.before / r.measured - 1,
@@ -154,11 +164,18 @@ Document shared_document(const calibrate::SharedFit& fit, const std::vector<std:
 }
 
 Document kernels_document(const std::vector<calibrate::KernelFit>& fits) {
-  Table errors{.columns = with_stats(with_stats({{"family", "family"}, {"system", "system"}, {"kind", "kind"},
-                                                 {"points", "points", ColumnKind::count}}, "shipped"), "refitted")};
+  Table errors{
+      .columns = with_stats(
+          with_stats({{"family", "family"}, {"system", "system"}, {"kind", "kind"}, {"points", "points", ColumnKind::count}},
+                     "shipped"),
+          "refitted")};
   errors.columns.push_back({"within_limits", "within limits", ColumnKind::flag});
-  Table curves{.columns = {{"family", "family"}, {"system", "system"}, {"kind", "kind"}, {"value", "value"},
-                           {"shipped", "shipped", ColumnKind::number, 2}, {"refitted", "refitted", ColumnKind::number, 2}}};
+  Table curves{.columns = {{"family", "family"},
+                           {"system", "system"},
+                           {"kind", "kind"},
+                           {"value", "value"},
+                           {"shipped", "shipped", ColumnKind::number, 2},
+                           {"refitted", "refitted", ColumnKind::number, 2}}};
   std::size_t within = 0;
   for (const calibrate::KernelFit& fit : fits) {
     Row row{{text_cell(fit.family), text_cell(fit.system), text_cell(fit.kind), count_cell(fit.shipped.rows)}};
@@ -169,12 +186,15 @@ Document kernels_document(const std::vector<calibrate::KernelFit>& fits) {
     row.cells.emplace_back(ok);
     errors.rows.push_back(std::move(row));
     for (const calibrate::CurveValue& v : fit.values)
-      curves.rows.push_back({{text_cell(fit.family), text_cell(fit.system), text_cell(fit.kind), text_cell(v.name), v.shipped, v.refitted}});
+      curves.rows.push_back(
+          {{text_cell(fit.family), text_cell(fit.system), text_cell(fit.kind), text_cell(v.name), v.shipped, v.refitted}});
   }
   Document document;
   document.view = "calibrate";
   document.title = "Kernel curves against measured points";
-  document.sections.push_back({"kernels", "Errors of predicted kernel time", std::move(errors),
+  document.sections.push_back({"kernels",
+                               "Errors of predicted kernel time",
+                               std::move(errors),
                                {"limits: median within 8 %, 90 % within 20 %. Burst timings, forward; no sustained factor.",
                                 "grouped_gemm: as shipped only; its points are of a power-capped board"}});
   document.sections.push_back({"curves", "Curves", std::move(curves), {}});

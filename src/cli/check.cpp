@@ -27,9 +27,9 @@ int run_check(const OneLayoutFlags& flags, Context& context) {
 void add_check(CLI::App& app, Action& action) {
   auto flags = std::make_shared<OneLayoutFlags>();
   CLI::App* command = app.add_subcommand("check", "Does one layout pass the rules and fit? Exit code 0 yes, 1 no");
-  command->footer(examples(
-      "shardfit check scenarios/llama-3-70b-gb200.json --tp 2 --pp 4\n"
-      "shardfit check scenarios/qwen3-vl-235b-gb200.json --layout ID --micro-batch-size 2 && sbatch train.sh"));
+  command->footer(
+      examples("shardfit check scenarios/llama-3-70b-gb200.json --tp 2 --pp 4\n"
+               "shardfit check scenarios/qwen3-vl-235b-gb200.json --layout ID --micro-batch-size 2 && sbatch train.sh"));
   add_one_layout_flags(*command, *flags);
   command->callback([flags, &action] { action = [flags](Context& context) { return run_check(*flags, context); }; });
 }

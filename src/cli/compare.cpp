@@ -32,8 +32,9 @@ int run_compare(const Flags& flags, Context& context) {
   const Goals goals = file.goals;
   Scenario scenario = limited(narrowed(io::first_job(std::move(file)), flags.choice), goals.limits);
   if (goals.objective != Goals{}.objective || !goals.pareto.empty())
-    scenario.assumptions.push_back("families are compared by tokens/s a GPU, whatever goals.objective and goals.pareto ask of a sweep");
-  only_sections(compare_document(scenario, {}), flags.output.sections);   // a slip costs no search
+    scenario.assumptions.push_back(
+        "families are compared by tokens/s a GPU, whatever goals.objective and goals.pareto ask of a sweep");
+  only_sections(compare_document(scenario, {}), flags.output.sections);  // a slip costs no search
   const Clock::time_point start = Clock::now();
   Progress progress(context.err, context.live);
   CompareOptions options;
@@ -56,14 +57,21 @@ int run_compare(const Flags& flags, Context& context) {
 void add_compare(CLI::App& app, Action& action) {
   auto flags = std::make_shared<Flags>();
   CLI::App* command = app.add_subcommand("compare", "The best FSDP and the best 3D layout side by side; which to start with");
-  command->footer(examples(
-      "shardfit compare scenarios/qwen3-vl-235b-gb200.json\n"
-      "shardfit compare scenarios/qwen3-vl-235b-b200.json --ep 8,16 --section layouts,effort\n"
-      "shardfit compare scenarios/qwen3.5-35b-a3b-gb200.json --max-p-oom 0.01 --format json"));
-  command->add_option("scenario", flags->scenario, "Scenario file, or the name of one that ships")->required()->type_name("FILE");
+  command->footer(
+      examples("shardfit compare scenarios/qwen3-vl-235b-gb200.json\n"
+               "shardfit compare scenarios/qwen3-vl-235b-b200.json --ep 8,16 --section layouts,effort\n"
+               "shardfit compare scenarios/qwen3.5-35b-a3b-gb200.json --max-p-oom 0.01 --format json"));
+  command->add_option("scenario", flags->scenario, "Scenario file, or the name of one that ships")
+      ->required()
+      ->type_name("FILE");
   command->add_option("--max-p-oom", flags->max_p_oom, "Chance of running out of memory that a layout may have")
-      ->check(CLI::Range(0.0, 1.0))->type_name("P")->capture_default_str();
-  command->add_option("--threads", flags->threads, "Threads (0: all)")->check(CLI::Range(0, 4096))->type_name("N")->capture_default_str();
+      ->check(CLI::Range(0.0, 1.0))
+      ->type_name("P")
+      ->capture_default_str();
+  command->add_option("--threads", flags->threads, "Threads (0: all)")
+      ->check(CLI::Range(0, 4096))
+      ->type_name("N")
+      ->capture_default_str();
   add_output_flags(*command, flags->output);
   add_job_flags(*command, flags->job, false);
   add_layout_flags(*command, flags->choice, false);

@@ -18,9 +18,9 @@ enum ExitCode { kDone = 0, kDoesNotFit = 1, kBadInput = 2, kInternalError = 3, k
 struct Context {
   std::ostream& out;
   std::ostream& err;
-  bool colour = false;                             ///< `out` is a terminal and NO_COLOR is unset
-  bool live = false;                               ///< `err` is a terminal: progress may overwrite its line
-  const std::atomic<bool>* stop = nullptr;         ///< set by Ctrl-C; may be null
+  bool colour = false;                      ///< `out` is a terminal and NO_COLOR is unset
+  bool live = false;                        ///< `err` is a terminal: progress may overwrite its line
+  const std::atomic<bool>* stop = nullptr;  ///< set by Ctrl-C; may be null
   bool stopped() const { return stop && stop->load(std::memory_order_relaxed); }
 };
 

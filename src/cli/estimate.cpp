@@ -29,10 +29,10 @@ int run_estimate(const OneLayoutFlags& flags, Context& context) {
 void add_estimate(CLI::App& app, Action& action) {
   auto flags = std::make_shared<OneLayoutFlags>();
   CLI::App* command = app.add_subcommand("estimate", "Memory, traffic and step time of one layout");
-  command->footer(examples(
-      "shardfit estimate scenarios/llama-3-70b-gb200.json --tp 2 --pp 4\n"
-      "shardfit estimate scenarios/qwen3-vl-235b-gb200.json --layout ID            (from a sweep's CSV)\n"
-      "shardfit estimate scenarios/qwen3-vl-235b-gb200.json --layout ID --recompute selective:moe_act -o est.json"));
+  command->footer(
+      examples("shardfit estimate scenarios/llama-3-70b-gb200.json --tp 2 --pp 4\n"
+               "shardfit estimate scenarios/qwen3-vl-235b-gb200.json --layout ID            (from a sweep's CSV)\n"
+               "shardfit estimate scenarios/qwen3-vl-235b-gb200.json --layout ID --recompute selective:moe_act -o est.json"));
   add_one_layout_flags(*command, *flags);
   command->callback([flags, &action] { action = [flags](Context& context) { return run_estimate(*flags, context); }; });
 }

@@ -45,15 +45,18 @@ int run_explain(const Flags& flags, Context& context) {
 void add_explain(CLI::App& app, Action& action) {
   auto flags = std::make_shared<Flags>();
   CLI::App* command = app.add_subcommand("explain", "Each term of one layout: formula, source, what it leaves out");
-  command->footer(examples(
-      "shardfit explain scenarios/qwen3-vl-235b-gb200.json --layout ID            (from a sweep's CSV)\n"
-      "shardfit explain scenarios/llama-3-70b-gb200.json --tp 2 --pp 4 --memory\n"
-      "shardfit explain scenarios/llama-3-70b-gb200.json --tp 2 --pp 4 --timeline\n"
-      "shardfit explain scenarios/llama-3-70b-gb200.json --tp 2 --pp 4 --section tensors --format csv"));
+  command->footer(
+      examples("shardfit explain scenarios/qwen3-vl-235b-gb200.json --layout ID            (from a sweep's CSV)\n"
+               "shardfit explain scenarios/llama-3-70b-gb200.json --tp 2 --pp 4 --memory\n"
+               "shardfit explain scenarios/llama-3-70b-gb200.json --tp 2 --pp 4 --timeline\n"
+               "shardfit explain scenarios/llama-3-70b-gb200.json --tp 2 --pp 4 --section tensors --format csv"));
   add_one_layout_flags(*command, flags->one);
-  command->add_flag("--memory", flags->parts.memory, "Memory terms, kept tensors, every stage and moment, and what would lower the peak");
-  command->add_flag("--time", flags->parts.time, "Time terms and stages, the bottleneck, and the single change most worth trying");
-  command->add_flag("--timeline", flags->parts.timeline, "The pipeline's passes, a line a stage, as a replay of the schedule has them");
+  command->add_flag("--memory", flags->parts.memory,
+                    "Memory terms, kept tensors, every stage and moment, and what would lower the peak");
+  command->add_flag("--time", flags->parts.time,
+                    "Time terms and stages, the bottleneck, and the single change most worth trying");
+  command->add_flag("--timeline", flags->parts.timeline,
+                    "The pipeline's passes, a line a stage, as a replay of the schedule has them");
   command->add_flag("--traffic", flags->parts.traffic, "Collectives");
   command->add_flag("--modules", flags->parts.modules, "Parts of the model");
   command->callback([flags, &action] { action = [flags](Context& context) { return run_explain(*flags, context); }; });

@@ -38,7 +38,8 @@ PerHardware per_hardware(const char* flag, const std::vector<std::string>& words
 std::vector<Metric> metrics_of(const std::vector<std::string>& words) {
   std::vector<Metric> metrics;
   for (const std::string& word : words) {
-    if (word.ends_with(".csv")) throw InputError("", "--pareto", "'" + word + "'", "metrics", "--pareto-csv FILE writes the front");
+    if (word.ends_with(".csv"))
+      throw InputError("", "--pareto", "'" + word + "'", "metrics", "--pareto-csv FILE writes the front");
     metrics.push_back(word_of<Metric>("--pareto", word));
   }
   if (const char* expected = fault_of_front(metrics))
@@ -52,15 +53,21 @@ void add_goal_flags(CLI::App& command, GoalFlags& f) {
   const auto add = [&](const char* flag, auto& value, const char* type, const char* help) {
     return command.add_option(flag, value, help)->type_name(type)->group("Goals");
   };
-  add("--objective", f.objective, "METRIC", "Rank by: tokens_per_s_per_gpu, useful_tokens_per_s, step_time, train_time, cost, energy, ...");
-  add("--pareto", f.pareto, "METRIC,...", "Two to four metrics of the Pareto front; also peak_memory, host_memory, gpus, changes")
-      ->delimiter(',')->allow_extra_args(false);
+  add("--objective", f.objective, "METRIC",
+      "Rank by: tokens_per_s_per_gpu, useful_tokens_per_s, step_time, train_time, cost, energy, ...");
+  add("--pareto", f.pareto, "METRIC,...",
+      "Two to four metrics of the Pareto front; also peak_memory, host_memory, gpus, changes")
+      ->delimiter(',')
+      ->allow_extra_args(false);
   add("--train-tokens", f.train_tokens, "N", "Useful tokens to train on, for train_time, cost and energy (default: 1e9)")
       ->check(CLI::Range(1.0, 1e18));
-  add("--usd-per-gpu-hour", f.usd_per_gpu_hour, "[HW=]USD", "Price of a GPU-hour, for cost; one a hardware name if there are several")
-      ->delimiter(',')->allow_extra_args(false);
+  add("--usd-per-gpu-hour", f.usd_per_gpu_hour, "[HW=]USD",
+      "Price of a GPU-hour, for cost; one a hardware name if there are several")
+      ->delimiter(',')
+      ->allow_extra_args(false);
   add("--watts-per-gpu", f.watts_per_gpu, "[HW=]W", "Power a GPU, for energy (default: board power of the datasheet)")
-      ->delimiter(',')->allow_extra_args(false);
+      ->delimiter(',')
+      ->allow_extra_args(false);
   add("--base", f.base, "ID", "Layout that the metric `changes` counts from");
   add("--min-memory-headroom", f.min_memory_headroom_pct, "PCT", "Least part of usable device memory that stays free")
       ->check(CLI::Range(0.0, 99.0));

@@ -17,7 +17,7 @@ struct GoalFlags {
   std::string objective, base;
   std::vector<std::string> pareto, usd_per_gpu_hour, watts_per_gpu;
   double train_tokens = 0, min_memory_headroom_pct = -1, max_host_gib = -1;
-  Limits most;                ///< GPUs and sizes of axes; 0: unset
+  Limits most;  ///< GPUs and sizes of axes; 0: unset
 };
 
 void add_goal_flags(CLI::App& command, GoalFlags& flags);

@@ -31,7 +31,7 @@ void apply(const LayoutFlag& flag, const std::vector<std::string>& words, Scenar
   // Wins over what the scenario states, at whatever tp the other flags and the search give.
   if (long_name(flag) == "--sequence-parallel") scenario.sequence_parallel_above_tp_1 = scenario.base.sequence_parallel;
   const bool overlaps = std::any_of(layouts.begin(), layouts.end(), [](const Layout& l) { return l.overlap.expert_alltoall; });
-  if (long_name(flag) == "--expert-overlap" && !overlaps) scenario.base.overlap.delay_wgrad = false;   // goes with it
+  if (long_name(flag) == "--expert-overlap" && !overlaps) scenario.base.overlap.delay_wgrad = false;  // goes with it
   if (flag.narrow) return flag.narrow(scenario.space, layouts);
   if (words.size() > 1)
     throw InputError("", long_name(flag), std::to_string(words.size()) + " values", "one value: it is no axis of the search");
@@ -49,10 +49,10 @@ std::string example_of(const SearchSpace& space) {
   std::string open;
   for (const LayoutFlag& flag : layout_flags())
     if (is_open(flag, scenario.space)) open += (open.empty() ? "" : ", ") + field_name(flag);
-  throw InputError(file, "/search", std::to_string(space_size(scenario.space)) + " layouts (open: " + open + ")",
-                   "one layout for `" + command + "`",
-                   "give --layout ID from a sweep's CSV, or flags: shardfit " + command + " " + file +
-                       example_of(scenario.space));
+  throw InputError(
+      file, "/search", std::to_string(space_size(scenario.space)) + " layouts (open: " + open + ")",
+      "one layout for `" + command + "`",
+      "give --layout ID from a sweep's CSV, or flags: shardfit " + command + " " + file + example_of(scenario.space));
 }
 
 /// Commands that look at one layout take one word a flag.
@@ -87,7 +87,8 @@ bool LayoutChoice::any() const {
 void add_layout_flags(CLI::App& command, LayoutChoice& choice, bool with_id) {
   if (with_id)
     command.add_option("--layout", choice.id, "A layout_id from a sweep's CSV; other flags change it")
-        ->type_name("ID")->check(some_text());
+        ->type_name("ID")
+        ->check(some_text());
   for (const LayoutFlag& flag : layout_flags()) {
     CLI::Option* option = command.add_option(flag.flag, choice.words.emplace_back(), flag.help);
     option->group("Layout")->type_name(!with_id && takes_lists(flag) ? std::string(flag.type) + ",..." : flag.type);
@@ -101,7 +102,8 @@ Scenario narrowed(Scenario scenario, const LayoutChoice& choice) {
     if (!choice.words[i].empty()) apply(layout_flags()[i], choice.words[i], scenario);
   const std::vector<int>& tp = scenario.space.tp;
   const int largest = tp.empty() ? scenario.base.tp : *std::max_element(tp.begin(), tp.end());
-  if (std::string dropped = asked_without_tp(choice, largest); !dropped.empty()) scenario.assumptions.push_back(std::move(dropped));
+  if (std::string dropped = asked_without_tp(choice, largest); !dropped.empty())
+    scenario.assumptions.push_back(std::move(dropped));
   return scenario;
 }
 
@@ -115,7 +117,8 @@ ChosenLayout choose_layout(const Scenario& scenario, const LayoutChoice& choice,
   for (const LayoutFlag& flag : layout_flags()) {
     if (!is_open(flag, fixed.space)) continue;
     const std::string first = flag.values(fixed.space).front();
-    chosen.assumed += (chosen.assumed.empty() ? "not given, so the first of the search: " : ", ") + long_name(flag) + " " + first;
+    chosen.assumed += (chosen.assumed.empty() ? "not given, so the first of the search: " : ", ") + long_name(flag) + " " +
+                      first;
     apply(flag, {first}, fixed);
   }
   chosen.layout = layout_at(fixed, 0);

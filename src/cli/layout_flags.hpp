@@ -17,8 +17,8 @@ namespace shardfit::cli {
 
 /// One field of a layout as a flag.
 struct LayoutFlag {
-  const char* flag;                ///< "--tp"
-  const char* type;                ///< what --help shows behind it
+  const char* flag;  ///< "--tp"
+  const char* type;  ///< what --help shows behind it
   const char* help;
   /// Sets the field from one word; throws InputError.
   void (*set)(Layout&, const std::string& word);
@@ -38,8 +38,8 @@ std::span<const LayoutFlag> layout_flags();
 
 /// What the command line says about the layout. Words are in the order of `layout_flags()`; empty: not given.
 struct LayoutChoice {
-  std::string id;                                 ///< --layout
-  std::deque<std::vector<std::string>> words;     ///< a deque, so that the parser may hold on to elements
+  std::string id;                              ///< --layout
+  std::deque<std::vector<std::string>> words;  ///< a deque, so that the parser may hold on to elements
   bool any() const;
 };
 
@@ -62,8 +62,8 @@ Layout changed_layout(Layout layout, const LayoutChoice& choice, const Scenario&
 /// the user named it.
 struct ChosenLayout {
   Layout layout;
-  std::string assumed;            ///< a warning; empty: nothing was assumed
-  std::string dropped;            ///< a warning: a flag that the layout cannot have; empty: none
+  std::string assumed;  ///< a warning; empty: nothing was assumed
+  std::string dropped;  ///< a warning: a flag that the layout cannot have; empty: none
 };
 ChosenLayout choose_layout(const Scenario& scenario, const LayoutChoice& choice, const std::string& command,
                            const std::string& file);

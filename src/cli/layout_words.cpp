@@ -49,9 +49,12 @@ PipelineSplit split_of(const std::string& flag, const std::string& text) {
   if (kind == "accounting") {
     split.kind = SplitKind::accounting;
     for (const std::string& word : pieces(rest, '+')) {
-      if (word == "embedding") split.account_for_embedding = true;
-      else if (word == "loss") split.account_for_loss = true;
-      else malformed(flag, text, "accounting:embedding, accounting:loss or accounting:embedding+loss");
+      if (word == "embedding")
+        split.account_for_embedding = true;
+      else if (word == "loss")
+        split.account_for_loss = true;
+      else
+        malformed(flag, text, "accounting:embedding, accounting:loss or accounting:embedding+loss");
     }
     return split;
   }

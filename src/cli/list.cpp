@@ -16,7 +16,7 @@
 namespace shardfit::cli {
 namespace {
 
-constexpr const char* kMarkdown = "markdown";   // how docs/rules.md is made
+constexpr const char* kMarkdown = "markdown";  // how docs/rules.md is made
 
 struct Flags {
   std::string what;
@@ -42,8 +42,9 @@ std::vector<WorkloadListing> workloads() {
 std::vector<RecipeListing> recipe_settings() {
   std::vector<RecipeListing> all;
   for (const io::RecipeSetting& s : io::load_recipes())
-    all.push_back({s.file, fmt::format("{}", fmt::join(s.models, ", ")), fmt::format("{}", fmt::join(s.hardware, ", ")), s.precision,
-                   fmt::format("{}", fmt::join(s.gpus, ", ")), io::where_text(s), s.from, s.to, io::settings_text(s), s.source});
+    all.push_back({s.file, fmt::format("{}", fmt::join(s.models, ", ")), fmt::format("{}", fmt::join(s.hardware, ", ")),
+                   s.precision, fmt::format("{}", fmt::join(s.gpus, ", ")), io::where_text(s), s.from, s.to,
+                   io::settings_text(s), s.source});
   return all;
 }
 
@@ -58,8 +59,8 @@ Document listing(const std::string& what) {
   if (what == "terms") return terms_document();
   if (what == "coefficients")
     return coefficients_document(io::load_coefficients(), loaded(io::list_hardware(), io::load_hardware));
-  unknown_word("list", what, {"models", "hardware", "stacks", "workloads", "recipes", "scenarios", "rules", "terms",
-                              "coefficients"});
+  unknown_word("list", what,
+               {"models", "hardware", "stacks", "workloads", "recipes", "scenarios", "rules", "terms", "coefficients"});
 }
 
 int run_list(const Flags& flags, Context& context) {
@@ -78,14 +79,17 @@ int run_list(const Flags& flags, Context& context) {
 
 void add_list(CLI::App& app, Action& action) {
   auto flags = std::make_shared<Flags>();
-  CLI::App* command = app.add_subcommand("list", "What ships: models, hardware, stacks, workloads, recipes, scenarios, rules, terms, coefficients");
-  command->footer(examples(
-      "shardfit list models\n"
-      "shardfit list rules --format csv\n"
-      "shardfit list terms\n"
-      "shardfit list coefficients --section shared"));
-  command->add_option("what", flags->what, "models, hardware, stacks, workloads, recipes, scenarios, rules, terms or coefficients")
-      ->required()->type_name("WHAT");
+  CLI::App* command = app.add_subcommand(
+      "list", "What ships: models, hardware, stacks, workloads, recipes, scenarios, rules, terms, coefficients");
+  command->footer(
+      examples("shardfit list models\n"
+               "shardfit list rules --format csv\n"
+               "shardfit list terms\n"
+               "shardfit list coefficients --section shared"));
+  command
+      ->add_option("what", flags->what, "models, hardware, stacks, workloads, recipes, scenarios, rules, terms or coefficients")
+      ->required()
+      ->type_name("WHAT");
   add_output_flags(*command, flags->output, {kMarkdown});
   command->callback([flags, &action] { action = [flags](Context& context) { return run_list(*flags, context); }; });
 }

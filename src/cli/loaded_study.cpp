@@ -13,20 +13,21 @@ namespace {
 std::vector<Scenario> wanted(const io::StudyFile& file, const LayoutChoice& layout, const Limits& limits) {
   std::vector<Scenario> kept;
   for (const Scenario& scenario : file.scenarios)
-    if (limits.gpus == 0 || scenario.job.gpus <= limits.gpus)
-      kept.push_back(limited(narrowed(scenario, layout), limits));
+    if (limits.gpus == 0 || scenario.job.gpus <= limits.gpus) kept.push_back(limited(narrowed(scenario, layout), limits));
   if (kept.empty())
-    throw InputError(file.file, "gpus", "no job of at most " + std::to_string(limits.gpus) + " GPUs", "a job within the limit on GPUs");
+    throw InputError(file.file, "gpus", "no job of at most " + std::to_string(limits.gpus) + " GPUs",
+                     "a job within the limit on GPUs");
   return kept;
 }
 
 /// Throws for a price or power of hardware that nobody knows, which would be passed over in silence. Hardware that ships may
 /// stand in a list that serves many sweeps. `place`: a flag, or a JSON pointer in `file`.
-void refuse_unknown_hardware(const std::string& name, const std::string& file, const std::string& place,
-                             const std::string& got, const std::vector<std::string_view>& known) {
+void refuse_unknown_hardware(const std::string& name, const std::string& file, const std::string& place, const std::string& got,
+                             const std::vector<std::string_view>& known) {
   if (std::find(known.begin(), known.end(), name) != known.end()) return;
   const auto near = nearest_name(name, known);
-  throw InputError(file, place, "'" + got + "'", "a name of `shardfit list hardware`", near ? "did you mean \"" + *near + "\"?" : "");
+  throw InputError(file, place, "'" + got + "'", "a name of `shardfit list hardware`",
+                   near ? "did you mean \"" + *near + "\"?" : "");
 }
 
 /// `file`, whose goals and whose flags name no unknown hardware.

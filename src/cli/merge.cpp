@@ -36,10 +36,10 @@ int run_merge(const Flags& flags, Context& context) {
 void add_merge(CLI::App& app, Action& action) {
   auto flags = std::make_shared<Flags>();
   CLI::App* command = app.add_subcommand("merge", "One result from the shards of a sweep, as if it had been one");
-  command->footer(examples(
-      "shardfit sweep scenarios/deepseek-v3-gb200.json --shard 0/2 --resume part0.json   # on one machine\n"
-      "shardfit sweep scenarios/deepseek-v3-gb200.json --shard 1/2 --resume part1.json   # on another\n"
-      "shardfit merge scenarios/deepseek-v3-gb200.json part0.json part1.json"));
+  command->footer(
+      examples("shardfit sweep scenarios/deepseek-v3-gb200.json --shard 0/2 --resume part0.json   # on one machine\n"
+               "shardfit sweep scenarios/deepseek-v3-gb200.json --shard 1/2 --resume part1.json   # on another\n"
+               "shardfit merge scenarios/deepseek-v3-gb200.json part0.json part1.json"));
   add_sweep_flags(*command, *flags);
   command->add_option("parts", flags->parts, "Files that sweep --shard --resume has written")->required()->type_name("PART...");
   command->callback([flags, &action] { action = [flags](Context& context) { return run_merge(*flags, context); }; });

@@ -12,8 +12,8 @@ namespace {
 /// Values worth trying that a scenario with a fixed layout does not list.
 std::vector<std::string> usual_words(const std::string& field) {
   if (field == "recompute")
-    return {"none", "selective:core_attn", "selective:moe_act", "selective:layernorm", "selective:moe_act+layernorm",
-            "selective:mlp", "selective:moe", "full:uniform:1"};
+    return {"none",          "selective:core_attn", "selective:moe_act", "selective:layernorm", "selective:moe_act+layernorm",
+            "selective:mlp", "selective:moe",       "full:uniform:1"};
   if (field == "dispatcher") return {"alltoall", "deepep", "hybridep"};
   if (field == "sharding") return {"optimizer", "full"};
   if (field == "expert-overlap" || field == "overlap-param-gather" || field == "overlap-grad-reduce") return {"true", "false"};
@@ -65,8 +65,8 @@ std::optional<Change> best_single_change(const Scenario& scenario, const Estimat
   return best;
 }
 
-std::vector<Change> largest_memory_savings(const Scenario& scenario, const Estimator& estimator,
-                                           const Estimate& estimate, std::size_t count) {
+std::vector<Change> largest_memory_savings(const Scenario& scenario, const Estimator& estimator, const Estimate& estimate,
+                                           std::size_t count) {
   std::vector<Change> savings;  // the best value of each field
   const double enough = double(estimate.verdict.need.value) * (1 - kNoDifference);
   for_each_neighbour(scenario, estimator, estimate, [&](Change change) {

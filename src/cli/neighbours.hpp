@@ -15,7 +15,7 @@ std::optional<Change> best_single_change(const Scenario& scenario, const Estimat
 
 /// The changes of one field that lower the fullest rank's use most, at most `count`, the largest first: of each field
 /// its best value, if it saves more than noise. Whether they fit, or are slower, does not matter.
-std::vector<Change> largest_memory_savings(const Scenario& scenario, const Estimator& estimator,
-                                           const Estimate& estimate, std::size_t count = 3);
+std::vector<Change> largest_memory_savings(const Scenario& scenario, const Estimator& estimator, const Estimate& estimate,
+                                           std::size_t count = 3);
 
 }  // namespace shardfit::cli

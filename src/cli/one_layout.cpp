@@ -17,8 +17,10 @@ namespace shardfit::cli {
 
 void add_one_layout_flags(CLI::App& command, OneLayoutFlags& flags) {
   command.add_option("scenario", flags.scenario, "Scenario file, or the name of one that ships")->required()->type_name("FILE");
-  command.add_option("--run", flags.run, "FILE holds measured runs (see `validate`): the job and layout of the one with this id")
-      ->type_name("ID")->check(some_text());
+  command
+      .add_option("--run", flags.run, "FILE holds measured runs (see `validate`): the job and layout of the one with this id")
+      ->type_name("ID")
+      ->check(some_text());
   add_output_flags(command, flags.output);
   add_job_flags(command, flags.job, false);
   add_layout_flags(command, flags.choice, true);
@@ -39,10 +41,12 @@ OneLayout load_run(const OneLayoutFlags& flags, const std::string& command) {
   const auto at = std::find(ids.begin(), ids.end(), flags.run);
   if (at == ids.end()) {
     const auto near = nearest_name(flags.run, ids);
-    throw InputError(flags.scenario, "--run", "'" + flags.run + "'", "the id of a run in the file", near ? "did you mean \"" + *near + "\"?" : "");
+    throw InputError(flags.scenario, "--run", "'" + flags.run + "'", "the id of a run in the file",
+                     near ? "did you mean \"" + *near + "\"?" : "");
   }
   if (const auto same = std::count(ids.begin(), ids.end(), *at); same > 1)
-    throw InputError(flags.scenario, "--run", std::to_string(same) + " runs of id '" + flags.run + "'", "an id that one run has");
+    throw InputError(flags.scenario, "--run", std::to_string(same) + " runs of id '" + flags.run + "'",
+                     "an id that one run has");
   validation::MeasuredRun& run = runs[std::size_t(at - ids.begin())];
   if (!run.invalid.empty()) throw InputError(flags.scenario, "--run", flags.run, "a run that can be read", run.invalid);
   OneLayout one{std::move(run.scenario), {}};
@@ -78,7 +82,8 @@ std::optional<PipelineSplit> split_that_would_do(const Job& job, const CheckResu
   other.split = *split;
   const std::vector<Violation> left = all_violations(job, other);
   const bool nothing_new = std::all_of(left.begin(), left.end(), [&](const Violation& v) {
-    return std::any_of(result.violations.begin(), result.violations.end(), [&](const Violation& b) { return b.rule == v.rule; });
+    return std::any_of(result.violations.begin(), result.violations.end(),
+                       [&](const Violation& b) { return b.rule == v.rule; });
   });
   return nothing_new && left.size() < result.violations.size() ? split : std::nullopt;
 }

@@ -13,7 +13,7 @@ namespace shardfit::cli {
 /// The flags of a command that looks at one layout.
 struct OneLayoutFlags {
   std::string scenario;
-  std::string run;                ///< id of a row, where `scenario` is a file of measured runs
+  std::string run;  ///< id of a row, where `scenario` is a file of measured runs
   io::JobChoice job;
   LayoutChoice choice;
   OutputFlags output;

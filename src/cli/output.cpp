@@ -14,11 +14,14 @@ void add_output_flags(CLI::App& command, OutputFlags& flags, std::vector<std::st
   std::string names = "table|csv|json";
   for (const std::string& name : extra_formats) names += "|" + name;
   flags.extra = std::move(extra_formats);
-  command.add_option("--format", flags.format, "How to write the result (default: table, or by the ending of -o). Keys of csv and json end in "
-                                          "their unit; of those without one, numbers are counts or fractions (0.43 is 43 %)")
+  command
+      .add_option("--format", flags.format,
+                  "How to write the result (default: table, or by the ending of -o). Keys of csv and json end in "
+                  "their unit; of those without one, numbers are counts or fractions (0.43 is 43 %)")
       ->type_name(names);
   command.add_option("-o,--output", flags.file, "Write to FILE instead of stdout (-: stdout)")
-      ->type_name("FILE")->check(some_text());
+      ->type_name("FILE")
+      ->check(some_text());
   command.add_option("--section", flags.sections, "Only these parts of the result; one part as csv is a plain CSV file")
       ->type_name("NAME,...")
       ->delimiter(',');
@@ -39,8 +42,7 @@ Format format_of(const OutputFlags& flags) {
   return Format::table;
 }
 
-Output::Output(const OutputFlags& flags)
-    : flags_(flags), format_(is_extra(flags) ? Format::table : format_of(flags)) {
+Output::Output(const OutputFlags& flags) : flags_(flags), format_(is_extra(flags) ? Format::table : format_of(flags)) {
   if (!flags_.file.empty() && flags_.file != "-") file_.emplace(flags_.file);
 }
 

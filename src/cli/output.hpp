@@ -13,10 +13,10 @@ namespace shardfit::cli {
 
 /// The flags that every command has.
 struct OutputFlags {
-  std::string format;                   ///< empty: by the ending of `file`, else table
-  std::string file;                     ///< empty: stdout
-  std::vector<std::string> sections;    ///< empty: all
-  std::vector<std::string> extra;       ///< formats of this command alone ("dot"), which it writes itself
+  std::string format;                 ///< empty: by the ending of `file`, else table
+  std::string file;                   ///< empty: stdout
+  std::vector<std::string> sections;  ///< empty: all
+  std::vector<std::string> extra;     ///< formats of this command alone ("dot"), which it writes itself
 };
 
 /// Adds --format, -o and --section. `extra_formats`: more names for --format than the three ("dot"); the command writes

@@ -35,7 +35,8 @@ void keep_apart(const std::vector<NamedPath>& read, const std::vector<NamedPath>
                          "a file of its own for what is written");
     for (std::size_t k = 0; k < i; ++k)
       if (same_file(written[i], written[k]))
-        throw InputError("", written[i].named_by, "'" + written[i].path + "', as " + written[k].named_by, "a file for each result");
+        throw InputError("", written[i].named_by, "'" + written[i].path + "', as " + written[k].named_by,
+                         "a file for each result");
   }
 }
 

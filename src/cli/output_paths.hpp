@@ -9,7 +9,7 @@ namespace shardfit::cli {
 /// A file that a call names, and what it names it with: a flag, or "scenario".
 struct NamedPath {
   const char* named_by;
-  std::string path;     ///< empty: not given
+  std::string path;  ///< empty: not given
 };
 
 /// Throws InputError, before any work, where a result would replace a file that is read, or two results are one file. A name

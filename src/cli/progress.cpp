@@ -11,8 +11,8 @@
 namespace shardfit::cli {
 namespace {
 
-constexpr double kLiveSeconds = 0.1;    // as fast as an eye follows
-constexpr double kLineSeconds = 5;      // a log of an hour stays below a thousand lines
+constexpr double kLiveSeconds = 0.1;  // as fast as an eye follows
+constexpr double kLineSeconds = 5;    // a log of an hour stays below a thousand lines
 
 }  // namespace
 
@@ -54,8 +54,10 @@ void Progress::show(const SweepProgress& progress, double seconds) {
   if (seconds - last_ < (live_ ? kLiveSeconds : kLineSeconds)) return;
   last_ = seconds;
   shown_ = true;
-  if (live_) err_ << "\r\033[K" << progress_text(progress, seconds) << std::flush;
-  else err_ << "shardfit: " << progress_text(progress, seconds) << std::endl;
+  if (live_)
+    err_ << "\r\033[K" << progress_text(progress, seconds) << std::flush;
+  else
+    err_ << "shardfit: " << progress_text(progress, seconds) << std::endl;
 }
 
 void Progress::finish() {

@@ -19,7 +19,7 @@ namespace shardfit::cli {
 namespace {
 
 constexpr int kSizeTag = 1, kTextTag = 2;
-constexpr std::size_t kPiece = 1 << 28;   // MPI counts are int
+constexpr std::size_t kPiece = 1 << 28;  // MPI counts are int
 
 /// Started by hand, a process would come up as a world of one, slowly and with daemons of its own; so MPI starts only
 /// where a launcher (mpirun, srun with PMI) has left its traces.
@@ -41,7 +41,8 @@ std::string receive(int from) {
   MPI_Recv(&size, 1, MPI_UINT64_T, from, kSizeTag, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
   std::string text(size, '\0');
   for (std::size_t at = 0; at < size; at += kPiece)
-    MPI_Recv(text.data() + at, int(std::min(kPiece, text.size() - at)), MPI_CHAR, from, kTextTag, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    MPI_Recv(text.data() + at, int(std::min(kPiece, text.size() - at)), MPI_CHAR, from, kTextTag, MPI_COMM_WORLD,
+             MPI_STATUS_IGNORE);
   return text;
 }
 

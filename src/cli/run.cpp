@@ -24,7 +24,7 @@ std::atomic<bool> stop_requested{false};
 
 extern "C" void on_interrupt(int signal) {
   stop_requested.store(true, std::memory_order_relaxed);
-  std::signal(signal, SIG_DFL);   // a second Ctrl-C ends at once
+  std::signal(signal, SIG_DFL);  // a second Ctrl-C ends at once
 }
 
 constexpr const char* kWhat = "Predicts memory, traffic and step time of layouts of Megatron training, without a GPU.";
@@ -79,7 +79,7 @@ int run_in(std::vector<std::string> args, Context& context) {
   Action action;
   fill(app, action);
   try {
-    std::vector<std::string> reversed(args.rbegin(), args.rend());   // CLI11 takes them last first
+    std::vector<std::string> reversed(args.rbegin(), args.rend());  // CLI11 takes them last first
     app.parse(reversed);
   } catch (const CLI::CallForVersion&) {
     context.out << version_text() << '\n';
@@ -106,7 +106,7 @@ bool colour_wanted() {
 
 int run(int argc, char** argv) {
   std::signal(SIGINT, on_interrupt);
-  std::signal(SIGTERM, on_interrupt);   // a batch system's way of saying that time is up
+  std::signal(SIGTERM, on_interrupt);  // a batch system's way of saying that time is up
   Context context{std::cout, std::cerr, colour_wanted(), ::isatty(STDERR_FILENO) != 0, &stop_requested};
   const int code = run_in(std::vector<std::string>(argv + 1, argv + argc), context);
   std::cout.flush();

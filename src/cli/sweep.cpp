@@ -36,19 +36,25 @@ Shard shard_of(const std::string& text) {
 
 Shard wanted_shard(const Flags& flags, const Ranks& ranks) {
   if (ranks.size() > 1 && !flags.shard.empty())
-    throw InputError("", "--shard", "'" + flags.shard + "' under MPI", "one way of splitting", "each MPI process is a shard already");
+    throw InputError("", "--shard", "'" + flags.shard + "' under MPI", "one way of splitting",
+                     "each MPI process is a shard already");
   if (!flags.shard.empty() && flags.resume.empty())
-    throw InputError("", "--shard", "'" + flags.shard + "' alone", "--resume FILE beside it", "that is where `merge` finds the shard");
+    throw InputError("", "--shard", "'" + flags.shard + "' alone", "--resume FILE beside it",
+                     "that is where `merge` finds the shard");
   const OutputFlags& out = flags.output;
-  const std::pair<const char*, bool> of_results[] = {{"--pareto-csv", !flags.pareto_csv.empty()}, {"--top-csv", !flags.top_csv.empty()},
-                                                     {"-o", !out.file.empty()}, {"--format", !out.format.empty()},
+  const std::pair<const char*, bool> of_results[] = {{"--pareto-csv", !flags.pareto_csv.empty()},
+                                                     {"--top-csv", !flags.top_csv.empty()},
+                                                     {"-o", !out.file.empty()},
+                                                     {"--format", !out.format.empty()},
                                                      {"--section", !out.sections.empty()}};
   for (const auto& [flag, given] : of_results)
     if (given && !flags.shard.empty())
       throw InputError("", flag, "a result of one shard", "the result of all", "`merge` writes it");
-  const Shard shard = flags.shard.empty() ? Shard{std::uint32_t(ranks.rank()), std::uint32_t(ranks.size())} : shard_of(flags.shard);
+  const Shard shard = flags.shard.empty() ? Shard{std::uint32_t(ranks.rank()), std::uint32_t(ranks.size())}
+                                          : shard_of(flags.shard);
   if (!flags.all_csv.empty() && (shard.of > 1 || !flags.resume.empty()))
-    throw InputError("", "--csv", "'" + flags.all_csv + "'", "one sweep from start to end", "leave out --shard, --resume and MPI");
+    throw InputError("", "--csv", "'" + flags.all_csv + "'", "one sweep from start to end",
+                     "leave out --shard, --resume and MPI");
   return shard;
 }
 
@@ -85,7 +91,7 @@ SweepOptions options_of(const Flags& flags, const Context& context, Shard shard)
 /// Tells the size of the space before the sweep: each process counts the layouts of its part, and rank 0 says what they come
 /// to. Returns this part's.
 std::uint64_t tell_space(const Study& study, SweepOptions options, const Ranks& ranks, Context& context) {
-  options.prune = true;   // the same count, sooner
+  options.prune = true;  // the same count, sooner
   const std::optional<std::uint64_t> mine = count_valid(study, options);
   std::uint64_t all = mine.value_or(0);
   bool known = mine.has_value();
@@ -105,7 +111,8 @@ PartialSweep walk(const Study& study, SweepOptions options, const Flags& flags, 
                   Context& context) {
   using Clock = std::chrono::steady_clock;
   // All processes count or none does: what one has done already is no reason to leave the others waiting.
-  if (ranks.size() > 1 || !start.complete() || start.units == 0) options.expected_valid = tell_space(study, options, ranks, context);
+  if (ranks.size() > 1 || !start.complete() || start.units == 0)
+    options.expected_valid = tell_space(study, options, ranks, context);
   std::optional<AtomicFile> all;
   if (!flags.all_csv.empty()) {
     all.emplace(flags.all_csv);
@@ -120,8 +127,10 @@ PartialSweep walk(const Study& study, SweepOptions options, const Flags& flags, 
   };
   PartialSweep part = search_part(study, options, std::move(start));
   progress.finish();
-  if (all && part.complete()) all->commit();
-  else if (all) context.err << "shardfit: interrupted: " << flags.all_csv << " is not written\n";
+  if (all && part.complete())
+    all->commit();
+  else if (all)
+    context.err << "shardfit: interrupted: " << flags.all_csv << " is not written\n";
   return part;
 }
 
@@ -130,7 +139,8 @@ std::optional<PartialSweep> gathered(const Ranks& ranks, const Study& study, con
                                      const io::PartialKey& key, PartialSweep&& part) {
   if (ranks.size() == 1) return std::move(part);
   std::vector<PartialSweep> parts;
-  for (const std::string& text : ranks.gather(io::partial_text(key, part))) parts.push_back(io::parse_partial(text, "MPI", key));
+  for (const std::string& text : ranks.gather(io::partial_text(key, part)))
+    parts.push_back(io::parse_partial(text, "MPI", key));
   if (ranks.rank() != 0) return std::nullopt;
   return merged(std::move(parts), study, options, false);
 }
@@ -142,9 +152,11 @@ int run_sweep(const Flags& flags, Context& context) {
   Context quiet{nowhere, nowhere, false, false, context.stop};
   Context& talk = ranks.rank() == 0 ? context : quiet;
   const Shard shard = wanted_shard(flags, ranks);
-  keep_apart({{"scenario", flags.scenario}},
-             {{"-o", flags.output.file}, {"--pareto-csv", flags.pareto_csv}, {"--top-csv", flags.top_csv},
-              {"--csv", flags.all_csv}, {"--resume", flags.resume}});
+  keep_apart({{"scenario", flags.scenario}}, {{"-o", flags.output.file},
+                                              {"--pareto-csv", flags.pareto_csv},
+                                              {"--top-csv", flags.top_csv},
+                                              {"--csv", flags.all_csv},
+                                              {"--resume", flags.resume}});
   std::optional<ResultFiles> files;
   if (ranks.rank() == 0) files.emplace(flags);
   const KeyedStudy keyed(flags);
@@ -157,12 +169,13 @@ int run_sweep(const Flags& flags, Context& context) {
   if (!path.empty()) {
     options.checkpoint_s = kCheckpointSeconds;
     options.checkpoint = [&](const PartialSweep& known) { save(path, key, known); };
-    save(path, key, search_nothing(study, options, start));   // a path that cannot be written fails now
+    save(path, key, search_nothing(study, options, start));  // a path that cannot be written fails now
   }
   PartialSweep part = walk(study, options, flags, std::move(start), ranks, talk);
   if (!path.empty()) save(path, key, part);
   if (!flags.shard.empty()) {
-    talk.err << "shardfit: shard " << flags.shard << ": " << part.done << " of " << part.units << " units of work done, in " << path << '\n';
+    talk.err << "shardfit: shard " << flags.shard << ": " << part.done << " of " << part.units << " units of work done, in "
+             << path << '\n';
     return part.complete() ? kDone : kInterrupted;
   }
   if (!path.empty() && !part.complete()) talk.err << "shardfit: interrupted: the same command goes on from " << path << '\n';
@@ -179,18 +192,23 @@ int run_sweep(const Flags& flags, Context& context) {
 void add_sweep(CLI::App& app, Action& action) {
   auto flags = std::make_shared<Flags>();
   CLI::App* command = app.add_subcommand("sweep", "Rank every layout of a scenario's search; Pareto front; refusals by reason");
-  command->footer(examples(
-      "shardfit sweep scenarios/qwen3-vl-235b-gb200.json\n"
-      "shardfit sweep scenarios/qwen3-vl-235b-gb200.json --csv all.csv --pareto-csv front.csv\n"
-      "shardfit sweep scenarios/qwen3-vl-235b-gb200.json --tp 1,2,4 --recompute none,full --top 5 --format json\n"
-      "shardfit sweep scenarios/llama-3-70b-gb200.json --gpus 64,128 --objective cost --usd-per-gpu-hour 5\n"
-      "shardfit sweep scenarios/deepseek-v3-gb200.json --resume known.json"));
+  command->footer(
+      examples("shardfit sweep scenarios/qwen3-vl-235b-gb200.json\n"
+               "shardfit sweep scenarios/qwen3-vl-235b-gb200.json --csv all.csv --pareto-csv front.csv\n"
+               "shardfit sweep scenarios/qwen3-vl-235b-gb200.json --tp 1,2,4 --recompute none,full --top 5 --format json\n"
+               "shardfit sweep scenarios/llama-3-70b-gb200.json --gpus 64,128 --objective cost --usd-per-gpu-hour 5\n"
+               "shardfit sweep scenarios/deepseek-v3-gb200.json --resume known.json"));
   add_sweep_flags(*command, *flags);
   command->add_option("--csv", flags->all_csv, "Write every allowed layout to FILE")->type_name("FILE")->check(some_text());
   command->add_option("--resume", flags->resume, "Keep what is known in FILE, and go on from it if it is there")
-      ->type_name("FILE")->check(some_text());
-  command->add_option("--shard", flags->shard, "Only one of n parts of the work, 0/n to n-1/n, into --resume FILE; see `merge`")->type_name("i/n");
-  command->add_option("--threads", flags->threads, "Threads (0: all)")->check(CLI::Range(0, 4096))->type_name("N")->capture_default_str();
+      ->type_name("FILE")
+      ->check(some_text());
+  command->add_option("--shard", flags->shard, "Only one of n parts of the work, 0/n to n-1/n, into --resume FILE; see `merge`")
+      ->type_name("i/n");
+  command->add_option("--threads", flags->threads, "Threads (0: all)")
+      ->check(CLI::Range(0, 4096))
+      ->type_name("N")
+      ->capture_default_str();
   command->add_flag("--no-prune", flags->no_prune, "Look at every combination by itself: the same result, slowly");
   command->callback([flags, &action] { action = [flags](Context& context) { return run_sweep(*flags, context); }; });
 }

@@ -21,9 +21,14 @@ void add_sweep_flags(CLI::App& command, SweepFlags& flags) {
   command.add_option("scenario", flags.scenario, "Scenario file, or the name of one that ships")->required()->type_name("FILE");
   command.add_option("--pareto-csv", flags.pareto_csv, "Write the Pareto front to FILE")->type_name("FILE")->check(some_text());
   command.add_option("--top-csv", flags.top_csv, "Write the best layouts to FILE")->type_name("FILE")->check(some_text());
-  command.add_option("--top", flags.top, "Layouts to show")->check(CLI::Range(1, 1'000'000))->type_name("N")->capture_default_str();
+  command.add_option("--top", flags.top, "Layouts to show")
+      ->check(CLI::Range(1, 1'000'000))
+      ->type_name("N")
+      ->capture_default_str();
   command.add_option("--sensitivity", flags.sensitivity, "Best layouts whose neighbours are shown")
-      ->check(CLI::Range(0, 1'000'000))->type_name("N")->capture_default_str();
+      ->check(CLI::Range(0, 1'000'000))
+      ->type_name("N")
+      ->capture_default_str();
   add_output_flags(command, flags.output);
   add_goal_flags(command, flags.goals);
   add_job_flags(command, flags.job, true);
@@ -49,7 +54,8 @@ int exit_code(const SweepResult& result) {
 }
 
 KeyedStudy::KeyedStudy(const SweepFlags& flags)
-    : file(io::load_study(flags.scenario, flags.job)), loaded(file, flags.layout, flags.goals),
+    : file(io::load_study(flags.scenario, flags.job)),
+      loaded(file, flags.layout, flags.goals),
       kept(std::max(flags.top, SweepOptions{}.ties)) {}
 
 io::PartialKey KeyedStudy::key() const { return io::partial_key(file, study(), kVersion, kept); }

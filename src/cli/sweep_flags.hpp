@@ -36,7 +36,7 @@ struct KeyedStudy {
   explicit KeyedStudy(const SweepFlags& flags);
   io::StudyFile file;
   LoadedStudy loaded;
-  int kept;                       ///< layouts that a part keeps by the objective
+  int kept;  ///< layouts that a part keeps by the objective
   const Study& study() const { return loaded.study(); }
   io::PartialKey key() const;
 };

@@ -20,7 +20,7 @@ namespace {
 
 struct Flags {
   std::string what;
-  int gpus = 0, per_domain = 0, spare_nodes = -1;   ///< as the hardware file says
+  int gpus = 0, per_domain = 0, spare_nodes = -1;  ///< as the hardware file says
   int failed_planes = -1;
   double oversubscription = 0;
   int units_per_pod = 0;
@@ -47,9 +47,7 @@ void refuse_unknown_name(const std::string& what) {
 }
 
 /// A hardware file has a "gpu" and a scenario none. Both are JSON objects, so the path alone cannot tell; the folder can.
-bool is_hardware_path(const std::string& what) {
-  return std::filesystem::path(what).parent_path().filename() == "hardware";
-}
+bool is_hardware_path(const std::string& what) { return std::filesystem::path(what).parent_path().filename() == "hardware"; }
 
 std::optional<PlacedGroups> groups_of(const Scenario& scenario, const LayoutChoice& choice, int gpus) {
   if (space_size(scenario.space) != 1 && !choice.any()) return std::nullopt;
@@ -69,8 +67,7 @@ std::optional<PlacedGroups> groups_of(const Scenario& scenario, const LayoutChoi
 void change_fabric(const Flags& flags, HardwareSpec& hardware) {
   FabricSpec& fabric = hardware.fabric;
   const auto at_most = [](const char* flag, int got, int most, const char* of) {
-    if (got > most)
-      throw InputError("", flag, std::to_string(got), "at most " + std::to_string(most) + ", " + of);
+    if (got > most) throw InputError("", flag, std::to_string(got), "at most " + std::to_string(most) + ", " + of);
   };
   at_most("--per-domain", flags.per_domain, fabric.nvlink_domain_gpus, "the GPUs of an NVLink domain");
   at_most("--spare-nodes", flags.spare_nodes, fabric.nodes_per_leaf_group - 1, "one node less than a scalable unit has");
@@ -85,8 +82,7 @@ void change_fabric(const Flags& flags, HardwareSpec& hardware) {
   }
   if (flags.per_domain > 0) fabric.placed_per_domain = flags.per_domain;
   if (flags.spare_nodes >= 0) fabric.spare_nodes_per_leaf_group = flags.spare_nodes;
-  if (flags.oversubscription > 0)
-    fabric.oversubscription = {flags.oversubscription, FigureKind::assumed, "--oversubscription"};
+  if (flags.oversubscription > 0) fabric.oversubscription = {flags.oversubscription, FigureKind::assumed, "--oversubscription"};
 }
 
 int run_topo(const Flags& flags, Context& context) {
@@ -124,13 +120,13 @@ int run_topo(const Flags& flags, Context& context) {
 void add_topo(CLI::App& app, Action& action) {
   auto flags = std::make_shared<Flags>();
   CLI::App* command = app.add_subcommand("topo", "A cluster's graph, and what a layout's groups see of it");
-  command->footer(examples(
-      "shardfit topo gb200-nvl72 --gpus 128\n"
-      "shardfit topo scenarios/qwen3-vl-235b-gb200.json --tp 2 --pp 4 --ep 8\n"
-      "shardfit topo b200-hgx --gpus 1024 --oversubscription 2 --spare-nodes 1\n"
-      "shardfit topo b200-hgx --gpus 8192 --units-per-pod 16 --core-oversubscription 2\n"
-      "shardfit topo gb200-nvl72 --failed-planes 2\n"
-      "shardfit topo b200-hgx --gpus 16 --format dot | dot -Tsvg > cluster.svg"));
+  command->footer(
+      examples("shardfit topo gb200-nvl72 --gpus 128\n"
+               "shardfit topo scenarios/qwen3-vl-235b-gb200.json --tp 2 --pp 4 --ep 8\n"
+               "shardfit topo b200-hgx --gpus 1024 --oversubscription 2 --spare-nodes 1\n"
+               "shardfit topo b200-hgx --gpus 8192 --units-per-pod 16 --core-oversubscription 2\n"
+               "shardfit topo gb200-nvl72 --failed-planes 2\n"
+               "shardfit topo b200-hgx --gpus 16 --format dot | dot -Tsvg > cluster.svg"));
   command->add_option("what", flags->what, "Scenario file, hardware file (hardware/NAME.json) or hardware name")
       ->required()
       ->type_name("SCENARIO|HARDWARE");
@@ -138,17 +134,24 @@ void add_topo(CLI::App& app, Action& action) {
       ->check(CLI::Range(1, io::kMostGpus))
       ->type_name("N");
   command->add_option("--per-domain", flags->per_domain, "GPUs used of each NVLink domain (64 of 72)")
-      ->check(CLI::PositiveNumber)->type_name("N");
+      ->check(CLI::PositiveNumber)
+      ->type_name("N");
   command->add_option("--spare-nodes", flags->spare_nodes, "Nodes of each scalable unit without ranks")
-      ->check(CLI::NonNegativeNumber)->type_name("N");
+      ->check(CLI::NonNegativeNumber)
+      ->type_name("N");
   command->add_option("--oversubscription", flags->oversubscription, "Downlinks over uplinks of a leaf switch")
-      ->check(CLI::PositiveNumber)->type_name("X");
+      ->check(CLI::PositiveNumber)
+      ->type_name("X");
   command->add_option("--units-per-pod", flags->units_per_pod, "Scalable units whose spines meet the others' in core switches")
-      ->check(CLI::PositiveNumber)->type_name("N");
+      ->check(CLI::PositiveNumber)
+      ->type_name("N");
   command->add_option("--core-oversubscription", flags->core_oversubscription, "Downlinks over uplinks of a spine switch")
-      ->check(CLI::PositiveNumber)->needs("--units-per-pod")->type_name("X");
+      ->check(CLI::PositiveNumber)
+      ->needs("--units-per-pod")
+      ->type_name("X");
   command->add_option("--failed-planes", flags->failed_planes, "NVSwitch planes of each domain out of service")
-      ->check(CLI::NonNegativeNumber)->type_name("N");
+      ->check(CLI::NonNegativeNumber)
+      ->type_name("N");
   command->add_flag("--planes", flags->planes, "Draw every NVSwitch plane (dot)");
   add_output_flags(*command, flags->output, {"dot"});
   add_layout_flags(*command, flags->choice, true);

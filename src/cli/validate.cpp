@@ -17,7 +17,7 @@ namespace {
 struct Flags {
   std::vector<std::string> files, points, where;
   std::string effects, facts;
-  double min_supported = 0, max_median = 0, max_p90 = 0;   ///< 0: not asked for
+  double min_supported = 0, max_median = 0, max_p90 = 0;  ///< 0: not asked for
   OutputFlags output;
 };
 
@@ -68,9 +68,12 @@ int run_points(const Flags& flags, Context& context) {
   const validation::PointContext with = io::load_point_context();
   validation::PointScores scores;
   for (const std::string& file : flags.points) score_points(io::load_points(file), with, scores);
-  if (flags.output.format == "markdown") output.write_text(points_markdown(scores), context);
-  else if (format_of(flags.output) == Format::csv) output.write(csv_document(points_rows_document(scores), points_document(scores), flags.output.sections), context);
-  else output.write(points_document(scores), context);
+  if (flags.output.format == "markdown")
+    output.write_text(points_markdown(scores), context);
+  else if (format_of(flags.output) == Format::csv)
+    output.write(csv_document(points_rows_document(scores), points_document(scores), flags.output.sections), context);
+  else
+    output.write(points_document(scores), context);
   return finish(broken_limits(flags, scores), context);
 }
 
@@ -96,10 +99,14 @@ int run_validate(const Flags& flags, Context& context) {
     result.effects = validation::score_effects(io::load_effects(flags.effects), result.runs, result.rows);
 
   const std::vector<std::string> broken = broken_limits(flags, result.summary);
-  if (flags.output.format == "markdown") output.write_text(validation_markdown(result), context);
-  else if (format_of(flags.output) == Format::json) output.write_text(validation_json(result), context);
-  else if (format_of(flags.output) == Format::csv) output.write(csv_document(validation_rows_document(result), validation_document(result), flags.output.sections), context);
-  else output.write(validation_document(result), context);
+  if (flags.output.format == "markdown")
+    output.write_text(validation_markdown(result), context);
+  else if (format_of(flags.output) == Format::json)
+    output.write_text(validation_json(result), context);
+  else if (format_of(flags.output) == Format::csv)
+    output.write(csv_document(validation_rows_document(result), validation_document(result), flags.output.sections), context);
+  else
+    output.write(validation_document(result), context);
   return finish(broken, context);
 }
 
@@ -108,13 +115,14 @@ int run_validate(const Flags& flags, Context& context) {
 void add_validate(CLI::App& app, Action& action) {
   auto flags = std::make_shared<Flags>();
   CLI::App* command = app.add_subcommand("validate", "Hold predictions against measured runs or kernels");
-  command->footer(examples(
-      "shardfit validate tests/measured/memory.json --facts tests/measured/facts.json\n"
-      "shardfit validate tests/measured/throughput.json --where tuned --where hardware=gb200-nvl72\n"
-      "shardfit validate tests/measured/memory.json --where 'static>4GiB' --max-median 0.01 --format json\n"
-      "shardfit validate --points tests/measured/points/nccl.csv"));
+  command->footer(
+      examples("shardfit validate tests/measured/memory.json --facts tests/measured/facts.json\n"
+               "shardfit validate tests/measured/throughput.json --where tuned --where hardware=gb200-nvl72\n"
+               "shardfit validate tests/measured/memory.json --where 'static>4GiB' --max-median 0.01 --format json\n"
+               "shardfit validate --points tests/measured/points/nccl.csv"));
   command->add_option("files", flags->files, "JSON files of measured runs")->type_name("FILE");
-  command->add_option("--where", flags->where, "Only runs that meet a condition: tuned, key=value, key>number")->type_name("CONDITION");
+  command->add_option("--where", flags->where, "Only runs that meet a condition: tuned, key=value, key>number")
+      ->type_name("CONDITION");
   command->add_option("--points", flags->points, "Tables (.csv) of measured collectives or expert dispatch in place of runs")
       ->type_name("FILE");
   command->add_option("--effects", flags->effects, "Score pairs of runs that differ by one change")->type_name("FILE");

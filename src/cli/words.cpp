@@ -9,8 +9,10 @@ namespace shardfit::cli {
 std::vector<std::string> pieces(std::string_view text, char separator) {
   std::vector<std::string> out(1);
   for (char c : text) {
-    if (c == separator) out.emplace_back();
-    else out.back() += c;
+    if (c == separator)
+      out.emplace_back();
+    else
+      out.back() += c;
   }
   return out;
 }
@@ -26,7 +28,8 @@ int whole_number(const std::string& flag, const std::string& text, int least) {
   const char* end = text.data() + text.size();
   const auto [stop, error] = std::from_chars(text.data(), end, n);
   if (error == std::errc::result_out_of_range && stop == end && text.front() != '-')
-    throw InputError("", flag, "'" + text + "'", "a whole number of at most " + std::to_string(std::numeric_limits<int>::max()));
+    throw InputError("", flag, "'" + text + "'",
+                     "a whole number of at most " + std::to_string(std::numeric_limits<int>::max()));
   if (error != std::errc{} || stop != end || n < least)
     throw InputError("", flag, "'" + text + "'", "a whole number of at least " + std::to_string(least));
   return n;

@@ -27,8 +27,7 @@ double fraction(const std::string& flag, const std::string& text);
 /// true, false, yes, no, on, off, 1, 0.
 bool truth(const std::string& flag, const std::string& text);
 
-[[noreturn]] void unknown_word(const std::string& flag, const std::string& text,
-                               const std::vector<std::string_view>& names);
+[[noreturn]] void unknown_word(const std::string& flag, const std::string& text, const std::vector<std::string_view>& names);
 
 /// An enumerator by its name, with "did you mean".
 template <class E>

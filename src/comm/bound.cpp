@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Computes:   what bounds a call, for explanations.
-// Formula:    latency if a call of next to nothing takes half of the time. Else the largest of bytes sent over NVLink, bytes
-//             over the NIC (at the all-to-all rate where the pattern is one) and the SM time of an expert library; links of
-//             expert tokens at the shares that they reach.
+// Formula:    latency if a call of next to nothing takes half of the time. Else the largest of bytes sent over NVLink,
+//             bytes over the NIC (at the all-to-all rate where the pattern is one) and the SM time of an expert library;
+//             links of expert tokens at the shares that they reach.
 // Source:     sent_bytes.cpp, expert_library.cpp.
 // Ignores:    what NCCL loses between latency and a link's full rate: it counts as the link's.
 // Checked by: tests/comm/bound_test.cpp.
@@ -53,7 +53,9 @@ Bound bound_of(const block::Traffic& traffic, const GroupLinks& links, const Net
   if (latency_of(traffic, links, network) >= time / 2) return Bound::latency;
   const bool experts = moves_expert_tokens(traffic);
   const double nvlink = sent.nvlink / (links.nvlink.value * (experts ? network.dispatch_nvlink : 1));
-  const double nic = sent.network <= 0 ? 0 : sent.network / (network_rate(traffic, links) * (experts ? network.dispatch_network : 1));
+  const double nic = sent.network <= 0
+                         ? 0
+                         : sent.network / (network_rate(traffic, links) * (experts ? network.dispatch_network : 1));
   const double sms = experts ? kUs * copy_time_us(traffic, links, network) : 0;
   if (sms >= nvlink && sms >= nic) return Bound::sms;
   if (nic <= nvlink) return Bound::nvlink;

@@ -46,8 +46,7 @@ double across_domains_us(CollectiveKind kind, double bytes, const AcrossDomains&
 double collective_time(CollectiveKind kind, double bytes, const GroupLinks& links, const Network& network) noexcept {
   assert(kind < CollectiveKind::dispatch && "expert tokens: dispatch_time");
   if (links.size <= 1 || bytes <= 0) return 0;
-  if (links.domains <= 1)
-    return kUs * in_domain_us(kind, bytes, {links.size, links.nvlink.value * kUs, network.generation});
+  if (links.domains <= 1) return kUs * in_domain_us(kind, bytes, {links.size, links.nvlink.value * kUs, network.generation});
   AcrossDomains a;
   a.ranks = links.size;
   a.members = std::clamp(links.members_per_domain, 1, links.size);

@@ -5,10 +5,10 @@
 //             library's SMs need (expert_library.cpp). alltoall: y = links / alltoall_rate, and NCCL's own overhead of an
 //             all-to-all that streams for y: base + peer*(G-1) + ramp*sqrt(y), and a step of the network across domains.
 //             allgather: NCCL's all-gather (dispatch) and reduce-scatter (combine) of all tokens of the group.
-// Source:     the links' form and its three coefficients come from the joint fit of step times
-//             (hardware/step-time.json). NCCL's overhead: nccl_constants.cpp, as of every all-to-all. The libraries' latency:
-//             fitted with the SM term to DeepEP's kernels (see expert_library.cpp); HybridEP's few points are all of one
-//             size and take the same. The SM term is beside it: with HybridEP at 16 SMs or more it adds at most 4 %.
+// Source:     the links' form and its three coefficients come from the joint fit of step times (hardware/step-time.json).
+//             NCCL's overhead: nccl_constants.cpp, as of every all-to-all. The libraries' latency: fitted with the SM term
+//             to DeepEP's kernels (see expert_library.cpp); HybridEP's few points are all of one size and take the same.
+//             The SM term is beside it: with HybridEP at 16 SMs or more it adds at most 4 %.
 // Valid when: training sizes (256 tokens a rank and more).
 // Ignores:    skew between ranks.
 // Checked by: tests/comm/dispatch_test.cpp.
@@ -55,8 +55,8 @@ double dispatch_time(const block::Traffic& traffic, const GroupLinks& links, con
   if (network.dispatcher == Dispatcher::allgather) {
     const double whole = traffic.tokens * traffic.width_bytes * links.size;
     const bool gathers = traffic.kind == block::CollectiveKind::dispatch;
-    return collective_time(gathers ? block::CollectiveKind::all_gather : block::CollectiveKind::reduce_scatter, whole,
-                           links, network);
+    return collective_time(gathers ? block::CollectiveKind::all_gather : block::CollectiveKind::reduce_scatter, whole, links,
+                           network);
   }
   const SentBytes sent = sent_bytes(traffic, links, network);
   if (sent.nvlink + sent.network <= 0) return 0;

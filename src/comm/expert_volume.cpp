@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Computes:   how many ranks, or domains, get a copy of a token.
-// Formula:    an expert's parts lie on `replicas` consecutive ranks, which all get the token: replicas * parts hit of n/replicas
-//             (block/expert_hits.cpp). Domains: the same with the domains that the ranks of one expert span.
+// Formula:    an expert's parts lie on `replicas` consecutive ranks, which all get the token: replicas * parts hit of
+//             n/replicas (block/expert_hits.cpp). Domains: the same with the domains that the ranks of one expert span.
 // Source:     counting; de-duplication rules of DeepEP and HybridEP (READMEs).
 // Valid when: experts lie on ranks in equal consecutive parts, members are spread evenly over the domains.
 // Ignores:    imbalance between ranks (it comes in through the tokens).

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Computes:   nothing; the constants of NCCL's choice and of its kernels by GPU generation.
 // Source:     belief: NCCL 2.30.7 src/graph/tuning.cc (2026-06), kind datasheet. Fits: nccl-tests tables of
-//             ai-dynamo/aiconfigurator (2026-08; NCCL 2.29.2, A100 2.27.3), one node, 2-8 GPUs, 512 B to 512 MB,
-//             fp16 and int8; H100 up to 8 GB from SimuMax; B200 and one GB200 rack up to 8 GB from ml-engineering
-//             and CoreWeave. Kind fitted (soft L1 on the log of the ratio; sizes below 1 MB weigh 0.4).
+//             ai-dynamo/aiconfigurator (2026-08; NCCL 2.29.2, A100 2.27.3), one node, 2-8 GPUs, 512 B to 512 MB, fp16 and
+//             int8; H100 up to 8 GB from SimuMax; B200 and one GB200 rack up to 8 GB from ml-engineering and CoreWeave.
+//             Kind fitted (soft L1 on the log of the ratio; sizes below 1 MB weigh 0.4).
 // Fit error:  of points >= 1 MB: median / p90 / share within 15 %; then share of smaller ones within 35 %.
 //             ring:     A100 4.1 / 13.8 / 93 %; 100 %
 //                       Hopper 3.2 / 12.4 / 95 %; 100 %
@@ -21,7 +21,7 @@
 namespace shardfit::comm {
 namespace {
 
-constexpr double kPerUs = 1e3;   // GB/s in bytes/us
+constexpr double kPerUs = 1e3;  // GB/s in bytes/us
 
 // Links: 12 of 20 GB/s (capped at 235 in all), 18 of 20.6, 18 of 40.1. LL128: 0.92 of the ring; on Blackwell 2.29
 // goes from LL to Simple at once. NVLS: efficiency 0.85 and 0.74 of the ring rate.
@@ -34,11 +34,9 @@ constexpr EnumArray<GpuGeneration, NcclBelief> kBelief{{{
 // NVLS rates are above 1 because a rank's link carries S + S/n for an all-reduce that counts as 2S(n-1)/n.
 constexpr EnumArray<GpuGeneration, CollectiveFit> kFit{{{
     {.ring = {9.65, 0.958, 9.80, 0.810, 2.32, 4.49},
-     .nvls = {0, 1, 0},   // Ampere has none
+     .nvls = {0, 1, 0},  // Ampere has none
      .pairwise = {10.8, 0.309, 0.799, 3.26, 4.97}},
-    {.ring = {5.13, 0.823, 5.69, 0.895, 1.76, 2.76},
-     .nvls = {12.7, 1.100, 5.28},
-     .pairwise = {7.41, 0.136, 0.775, 8.59, 2.86}},
+    {.ring = {5.13, 0.823, 5.69, 0.895, 1.76, 2.76}, .nvls = {12.7, 1.100, 5.28}, .pairwise = {7.41, 0.136, 0.775, 8.59, 2.86}},
     {.ring = {9.03, 1.030, 11.4, 0.834, 1.16, 1.09},
      .nvls = {12.3, 1.065, 10.1},
      .pairwise = {10.4, 0.287, 0.801, 0.983, 2.90}},

@@ -12,11 +12,11 @@ enum class Protocol { ll, ll128, simple, count };
 
 /// NCCL's own estimates of one GPU generation.
 struct NcclBelief {
-  double ring;                 ///< rate of one link times links of a GPU
-  double ll;                   ///< cap of the LL protocol on one node
-  double ll128;                ///< 0: not taken for rings
-  double nvls;                 ///< 0: no NVLink SHARP
-  double ll_two_nodes, ll_more_nodes;   ///< caps of LL across nodes
+  double ring;                         ///< rate of one link times links of a GPU
+  double ll;                           ///< cap of the LL protocol on one node
+  double ll128;                        ///< 0: not taken for rings
+  double nvls;                         ///< 0: no NVLink SHARP
+  double ll_two_nodes, ll_more_nodes;  ///< caps of LL across nodes
 };
 
 /// Rings over NVLink, in any collective. Six fitted numbers.
@@ -30,10 +30,14 @@ struct RingFit {
 };
 
 /// All-reduce (and, in large domains, gather and scatter) in the switch. Three fitted numbers.
-struct NvlsFit { double base, rate, ramp; };
+struct NvlsFit {
+  double base, rate, ramp;
+};
 
 /// All-to-all and send/recv. Five fitted numbers.
-struct PairwiseFit { double base, peer, rate, own_copy, ramp; };
+struct PairwiseFit {
+  double base, peer, rate, own_copy, ramp;
+};
 
 /// All fitted numbers of a GPU generation.
 struct CollectiveFit {
@@ -46,7 +50,9 @@ const NcclBelief& nccl_belief(GpuGeneration generation);
 const CollectiveFit& collective_fit(GpuGeneration generation);
 
 /// NCCL's latency of a protocol on NVLink: base and step of rings. Same source as NcclBelief.
-struct ProtocolLatency { double base, hop; };
+struct ProtocolLatency {
+  double base, hop;
+};
 inline constexpr EnumArray<Protocol, ProtocolLatency> kRingBelief{{{{6.6, 0.6}, {14, 1.9}, {8.4, 3.4}}}};
 inline constexpr double kNvlsBeliefLatency = 25;
 

@@ -12,9 +12,9 @@
 //             send:        base + net latency + S/(0.97*NIC)
 //             net = 11.2 us of proxy + the route's latency.
 // Source:     constants in nccl_constants.hpp; NCCL's latencies for the network steps.
-// Fit error:  time of all-reduce against 25 published figures on 1 to 20 racks and 2 to 4 HGX nodes: median 5 %,
-//             largest 18 % (1440 GPUs, 16 GiB); SHARP, not fitted: 2 % (512 MiB, 8 GiB over 64 H100). Not met within 20 %:
-//             one iteration over 256 H100 (all-reduce 25 % too slow, all-gather 24 % too quick; docs/residuals.md).
+// Fit error:  time of all-reduce against 25 published figures on 1 to 20 racks and 2 to 4 HGX nodes: median 5 %, largest 18
+//             % (1440 GPUs, 16 GiB); SHARP, not fitted: 2 % (512 MiB, 8 GiB over 64 H100). Not met within 20 %: one
+//             iteration over 256 H100 (all-reduce 25 % too slow, all-gather 24 % too quick; docs/residuals.md).
 // Valid when: every member drives its own NIC.
 // Ignores:    CollNet without NVLS, SHARP for gather and scatter, NVLS trees (they would make 16 MiB over 32 B200 35 % too
 //             quick), other traffic on the NIC.
@@ -29,9 +29,7 @@
 namespace shardfit::comm {
 namespace {
 
-bool reduces_in_switch(const AcrossDomains& a) {
-  return a.members >= kNvlsFromRanks && nccl_belief(a.generation).nvls > 0;
-}
+bool reduces_in_switch(const AcrossDomains& a) { return a.members >= kNvlsFromRanks && nccl_belief(a.generation).nvls > 0; }
 
 double network_step(const AcrossDomains& a) { return network_step_us(a.network_latency); }
 
@@ -83,8 +81,7 @@ double all_reduce_us(double bytes, const AcrossDomains& a) {
   const double latency = ring.base + inside + 2 * (a.domains - 1) * network_step(a);
   const double bulk = latency + stream + ramp_us(in_switch ? nvls.ramp : ring.ramp, stream, a);
 
-  const double tree_latency =
-      ring.base + 2 * ((a.members - 1) * ring.hop_ll + std::log2(a.domains) * kLlNetworkHopTree);
+  const double tree_latency = ring.base + 2 * ((a.members - 1) * ring.hop_ll + std::log2(a.domains) * kLlNetworkHopTree);
   return std::min(bulk, tree_latency + wire / std::min(ll_cap(a), a.members * kNicShare * a.network));
 }
 

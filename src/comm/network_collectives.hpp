@@ -8,11 +8,11 @@ namespace shardfit::comm {
 
 /// A collective over several NVLink domains; rates in bytes/us, times in us.
 struct AcrossDomains {
-  int ranks = 1, members = 1, domains = 1;   ///< members: of a domain
+  int ranks = 1, members = 1, domains = 1;  ///< members: of a domain
   double nvlink = 0, network = 0, network_alltoall = 0;
   double network_latency = 0;
   GpuGeneration generation = GpuGeneration::hopper;
-  bool sharp = false;                        ///< switches of the network reduce
+  bool sharp = false;  ///< switches of the network reduce
 };
 
 /// One step of Simple over the network, proxies included, on a route of `latency_us`.

@@ -24,8 +24,8 @@ namespace {
 const CollectiveFit& fit_of(const InDomain& in) { return in.fit ? *in.fit : collective_fit(in.generation); }
 
 struct RingWork {
-  double wire = 0;    ///< bytes that a rank sends
-  double own = 0;     ///< bytes that it copies for itself
+  double wire = 0;  ///< bytes that a rank sends
+  double own = 0;   ///< bytes that it copies for itself
   double steps = 0;
 };
 
@@ -35,7 +35,10 @@ double believed(Protocol protocol, double rate, const RingWork& work) {
   return l.base + l.hop * work.steps + work.wire / rate;
 }
 
-struct Choice { Protocol protocol = Protocol::ll; double believed = 0; };
+struct Choice {
+  Protocol protocol = Protocol::ll;
+  double believed = 0;
+};
 
 Choice choose_protocol(const RingWork& work, const NcclBelief& belief) {
   Choice best{Protocol::ll, believed(Protocol::ll, belief.ll, work)};
@@ -66,8 +69,7 @@ double ring_us(Protocol protocol, const RingWork& work, const InDomain& in) {
 double low_latency_us(const RingWork& work, const InDomain& in) {
   const double ll = ring_us(Protocol::ll, work, in);
   const ProtocolLatency &l = kRingBelief[Protocol::ll128], &s = kRingBelief[Protocol::simple];
-  const bool ll128_follows =
-      nccl_belief(in.generation).ll128 > 0 && l.base + l.hop * work.steps < s.base + s.hop * work.steps;
+  const bool ll128_follows = nccl_belief(in.generation).ll128 > 0 && l.base + l.hop * work.steps < s.base + s.hop * work.steps;
   return ll128_follows ? std::min(ll, ring_us(Protocol::ll128, work, in)) : ll;
 }
 

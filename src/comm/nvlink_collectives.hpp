@@ -10,7 +10,7 @@ struct InDomain {
   int ranks = 1;
   double nvlink = 0;
   GpuGeneration generation = GpuGeneration::hopper;
-  const CollectiveFit* fit = nullptr;   ///< none: that of the generation (a fit of one's own, to judge the formulas)
+  const CollectiveFit* fit = nullptr;  ///< none: that of the generation (a fit of one's own, to judge the formulas)
 };
 
 /// `passes` of a ring over a tensor of `bytes`: 1 for all-gather and reduce-scatter, 2 for all-reduce. NCCL's choice of

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Computes:   bytes that one rank sends in one call, inside its NVLink domain and to other domains (mean over ranks).
-// Formula:    n ranks, m in each of R domains. Rings: S(n-1)/n (all-reduce twice), of which one edge in m leaves
-//             the domain when R > 1. Broadcast: as a ring, S(n-1)/n on the mean. Send: S, of a context-
-//             parallel ring over one edge in m to another domain, of a pipeline all of it. All-to-all: S(m-1)/n inside,
-//             S(n-m)/n across. Expert tokens without de-duplication: top_k*T*w in place of S. With it:
-//             T*w*hits*(1 - 1/m) over NVLink (a token from another domain is handed on inside by the rank that
-//             received it), T*w*domains_hit*(1 - 1/R) across. allgather dispatcher: a ring over all tokens.
+// Formula:    n ranks, m in each of R domains. Rings: S(n-1)/n (all-reduce twice), of which one edge in m leaves the domain
+//             when R > 1. Broadcast: as a ring, S(n-1)/n on the mean. Send: S, of a context- parallel ring over one edge in
+//             m to another domain, of a pipeline all of it. All-to-all: S(m-1)/n inside, S(n-m)/n across. Expert tokens
+//             without de-duplication: top_k*T*w in place of S. With it: T*w*hits*(1 - 1/m) over NVLink (a token from
+//             another domain is handed on inside by the rank that received it), T*w*domains_hit*(1 - 1/R) across. allgather
+//             dispatcher: a ring over all tokens.
 // Source:     ring and pairwise algorithms; DeepEP and HybridEP READMEs for what is sent once.
 // Valid when: members are spread evenly over the domains.
 // Ignores:    protocol overhead; in-switch reduction (counted as the ring that it replaces), routing maps and counts.
@@ -63,7 +63,7 @@ SentBytes sent_bytes(const block::Traffic& traffic, const GroupLinks& links, con
     case CollectiveKind::broadcast: return ring(traffic.bytes * (n - 1) / n, links);
     case CollectiveKind::all_to_all: return pairwise(traffic.bytes, links);
     case CollectiveKind::send_recv: {
-      const bool handed_round = traffic.group != block::Group::pp;   // a context-parallel ring
+      const bool handed_round = traffic.group != block::Group::pp;  // a context-parallel ring
       if (handed_round) return ring(traffic.bytes, links);
       return links.domains > 1 ? SentBytes{0, traffic.bytes} : SentBytes{traffic.bytes, 0};
     }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Computes:   time of all traffic of one operation's pass, by what it may hide behind.
 // Formula:    calls * call_time, added to the slot of its group.
-// Source:     slots as the step-time model composes them: expert groups are hidden by expert overlap only, TP
-//             behind GEMMs, the CP ring behind attention.
+// Source:     slots as the step-time model composes them: expert groups are hidden by expert overlap only, TP behind GEMMs,
+//             the CP ring behind attention.
 // Checked by: tests/comm/traffic_time_test.cpp.
 #include "comm/traffic_time.hpp"
 

@@ -14,12 +14,12 @@ using LayoutLinks = EnumArray<block::Group, GroupLinks>;
 
 /// The plain numbers that collective formulas read.
 struct Network {
-  double dispatch_nvlink = 1, alltoall_rate = 1, dispatch_network = 1;   ///< shared coefficients
+  double dispatch_nvlink = 1, alltoall_rate = 1, dispatch_network = 1;  ///< shared coefficients
   GpuGeneration generation = GpuGeneration::hopper;
   Dispatcher dispatcher = Dispatcher::alltoall;
   int dispatcher_sms = 0;
   int deepep_version = 1;
-  bool sharp = false;              ///< all-reduces across domains in the InfiniBand switches
+  bool sharp = false;  ///< all-reduces across domains in the InfiniBand switches
 };
 /// `sms`: of the expert library; 0: its default.
 Network make_network(const TimeCoefficients& time, const HardwareSpec& hardware, Dispatcher dispatcher, int sms);
@@ -29,8 +29,7 @@ Network make_network(const Job& job, const Layout& layout);
 int sms_taken(const Network& network) noexcept;
 
 /// Time of one collective call as if nothing else ran, s. 0 for a group of one.
-double collective_time(block::CollectiveKind kind, double bytes, const GroupLinks& links,
-                       const Network& network) noexcept;
+double collective_time(block::CollectiveKind kind, double bytes, const GroupLinks& links, const Network& network) noexcept;
 
 /// Dispatch or combine of expert tokens, s: what one rank's NVLink and NIC carry, by library.
 double dispatch_time(const block::Traffic& traffic, const GroupLinks& links, const Network& network) noexcept;
@@ -39,7 +38,9 @@ double dispatch_time(const block::Traffic& traffic, const GroupLinks& links, con
 double call_time(const block::Traffic& traffic, const GroupLinks& links, const Network& network) noexcept;
 
 /// What one rank sends for a call, bytes (inside the domain, and across domains).
-struct SentBytes { double nvlink = 0, network = 0; };
+struct SentBytes {
+  double nvlink = 0, network = 0;
+};
 SentBytes sent_bytes(const block::Traffic& traffic, const GroupLinks& links, const Network& network) noexcept;
 
 /// What most of a call's time goes to: bytes on NVLink, on the NIC, on the uplinks of a leaf or of a pod that groups share,
@@ -49,11 +50,11 @@ Bound bound_of(const block::Traffic& traffic, const GroupLinks& links, const Net
 
 /// Traffic of one operation's pass, s, by what it may hide behind.
 struct TrafficTime {
-  double tp = 0;              ///< exposed, or chopped up by tp_comm overlap
-  double tp_hidden = 0;       ///< behind GEMMs in any case, as far as they last
-  double ep = 0;              ///< dispatch, combine and expert-tensor gathers
-  double cp = 0;              ///< exposed kinds (a2a, all_gather)
-  double cp_hidden = 0;       ///< ring behind attention, as far as that lasts
+  double tp = 0;         ///< exposed, or chopped up by tp_comm overlap
+  double tp_hidden = 0;  ///< behind GEMMs in any case, as far as they last
+  double ep = 0;         ///< dispatch, combine and expert-tensor gathers
+  double cp = 0;         ///< exposed kinds (a2a, all_gather)
+  double cp_hidden = 0;  ///< ring behind attention, as far as that lasts
 };
 TrafficTime time_of(const block::Work& work, const LayoutLinks& links, const Network& network) noexcept;
 

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Computes: sustained time of core attention, forward or backward.
-// Formula:  12 us + FLOP/R (1 + s0/s)(1 + tail/waves), R and s0 by head dimension and GPU, waves of heads * sequences * rows
-//           in tiles over the SMs; backward kernels at their own rate factor and three floors. FLOP are those executed: half
-//           for a causal mask, backward 2.5x of forward. FP8 is quicker by its speed-up, up to where exponentials bind.
-// Source:   fitted to aiconfigurator's prefill table (FA3 on Hopper, trtllm-gen on Blackwell; median error 4 to 11 %,
-//           90 % within 13 to 35 %, worst at head dimensions 64 and 256; `shardfit calibrate --kernels` repeats it); R, s0,
-//           FP8 speed-up: hardware/*.json; backward factor: hardware/step-time.json.
+// Computes:   sustained time of core attention, forward or backward.
+// Formula:    12 us + FLOP/R (1 + s0/s)(1 + tail/waves), R and s0 by head dimension and GPU, waves of heads * sequences *
+//             rows in tiles over the SMs; backward kernels at their own rate factor and three floors. FLOP are those
+//             executed: half for a causal mask, backward 2.5x of forward. FP8 is quicker by its speed-up, up to where
+//             exponentials bind.
+// Source:     fitted to aiconfigurator's prefill table (FA3 on Hopper, trtllm-gen on Blackwell; median error 4 to 11 %, 90
+//             % within 13 to 35 %, worst at head dimensions 64 and 256; `shardfit calibrate --kernels` repeats it); R, s0,
+//             FP8 speed-up: hardware/*.json; backward factor: hardware/step-time.json.
 // Valid when: sequences of 512 and more.
-// Ignores:  sinks, dropout; whole waves of equal tiles without a causal mask.
+// Ignores:    sinks, dropout; whole waves of equal tiles without a causal mask.
 // Checked by: tests/compute/attention_test.cpp.
 #include <algorithm>
 #include <cmath>
@@ -26,7 +27,7 @@ constexpr double kBackwardFloor = 3 * kFloor;
 constexpr int kMlaStandIn = 192;
 /// Mean width of MLA's heads, 192 of queries and keys, 128 of values: its FLOP a score over those of width 1.
 constexpr double kMlaWidth = 160;
-constexpr int kNarrow = 64;                 ///< a head whose bf16 kernels exponentials bind
+constexpr int kNarrow = 64;  ///< a head whose bf16 kernels exponentials bind
 
 /// The curve of the nearest head dimension; head_dim 0 asks for MLA's own.
 const Device::Attention& curve_for(const Device& device, int head_dim) {
@@ -77,7 +78,8 @@ double attention_time(const block::Kernel& kernel, const Device& device) {
   if (kernel.fp8) rate *= fp8_speedup(curve, device);
   if (backward) rate *= device.attention_backward_factor;
   const double sequence = kernel.effective_sequence > 0 ? kernel.effective_sequence : 1;
-  return (backward ? kBackwardFloor : kFloor) + kernel.flops / rate * (1 + curve.seq_half / sequence) * tail_factor(kernel, device);
+  return (backward ? kBackwardFloor : kFloor) +
+         kernel.flops / rate * (1 + curve.seq_half / sequence) * tail_factor(kernel, device);
 }
 
 }  // namespace shardfit::compute

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Computes: the rates of one GPU that kernel formulas read.
-// Formula:  tensor rate = burst curve * sustained factor * factor of the number type; memory rate = HBM *
-//           reached fraction; permutation kernels half of HBM; scan rate by SM count.
-// Source:   curves and sustained factor: the GPU's own file (hardware/*.json); shared factors:
-//           hardware/step-time.json.
-// Valid when: the job's kind of arithmetic is one that the GPU has (the rules refuse others; a kind without a
-//           curve runs on the nearest kind that has one).
-// Ignores:  clocks that differ between GPUs of a job.
+// Computes:   the rates of one GPU that kernel formulas read.
+// Formula:    tensor rate = burst curve * sustained factor * factor of the number type; memory rate = HBM * reached
+//             fraction; permutation kernels half of HBM; scan rate by SM count.
+// Source:     curves and sustained factor: the GPU's own file (hardware/*.json); shared factors: hardware/step-time.json.
+// Valid when: the job's kind of arithmetic is one that the GPU has (the rules refuse others; a kind without a curve runs on
+//             the nearest kind that has one).
+// Ignores:    clocks that differ between GPUs of a job.
 // Checked by: tests/compute/device_test.cpp.
 #include "compute/device.hpp"
 
@@ -37,7 +36,9 @@ constexpr double kTf32OverBf16 = 0.5;
 
 /// How attention is cut into tiles, and what of a wave its causal triangle leaves idle at the end. Rows: FA3 and trtllm-gen.
 /// Tails fitted to aiconfigurator's prefill tables together with the curves (hardware/*.json).
-struct AttentionTiles { double rows, tail; };
+struct AttentionTiles {
+  double rows, tail;
+};
 constexpr AttentionTiles attention_tiles(GpuGeneration generation) {
   return generation == GpuGeneration::blackwell ? AttentionTiles{256, 0.8} : AttentionTiles{128, 0.3};
 }
@@ -70,7 +71,8 @@ GemmCurve scaled(GemmCurve curve, double peak, double curve_peak, double otherwi
   return curve;
 }
 
-/// The kind's own curve (fp32: TF32's share of bf16's, or the ratio of the peaks); else per-tensor fp8 for mxfp8, which runs on the same library path; else bf16.
+/// The kind's own curve (fp32: TF32's share of bf16's, or the ratio of the peaks); else per-tensor fp8 for mxfp8, which
+/// runs on the same library path; else bf16.
 GemmCurve curve_of(const GpuSpec& gpu, Math kind, bool transformer_engine) {
   const GemmCurve own = gpu.gemm[kind];
   if (own.rate_tflops > 0) return own;
@@ -107,8 +109,8 @@ Device make_device(const Job& job) {
   const AttentionTiles tiles = attention_tiles(gpu.generation);
   d.attention_tile_rows = tiles.rows;
   d.attention_tail = tiles.tail;
-  const Coefficient memory =
-      gpu.generation == GpuGeneration::blackwell ? Coefficient::memory_blackwell : Coefficient::memory_hopper;
+  const Coefficient memory = gpu.generation == GpuGeneration::blackwell ? Coefficient::memory_blackwell
+                                                                        : Coefficient::memory_hopper;
   d.memory_bandwidth = d.hbm * c[memory];
   d.expert_activation_bandwidth = d.memory_bandwidth / c[Coefficient::expert_activation];
   d.permute_bandwidth = d.hbm * kPermuteShare;

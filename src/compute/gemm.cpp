@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Computes: sustained time of a dense GEMM, out[m, n] = in[m, k] x w[k, n].
-// Formula:  t0 + (a^3 + b^3)^(1/3); a = 2mnk/R (1 + w q)(1 + k0/k), q = excess of the best tile's whole waves
-//           over the work; b = bytes/(0.85 HBM). The compute arm alone is divided by the sustained factor: HBM
-//           does not throttle.
-// Source:   form and constants fitted to burst timings of NVIDIA's aiconfigurator (095f58a5, trtllm 1.3.0rc20:
-//           2,500 shapes a GPU and type, median error 4 to 7 %, 90 % within 11 to 21 %); R, t0, k0, w:
-//           hardware/*.json.
+// Computes:   sustained time of a dense GEMM, out[m, n] = in[m, k] x w[k, n].
+// Formula:    t0 + (a^3 + b^3)^(1/3); a = 2mnk/R (1 + w q)(1 + k0/k), q = excess of the best tile's whole waves over the
+//             work; b = bytes/(0.85 HBM). The compute arm alone is divided by the sustained factor: HBM does not throttle.
+// Source:     form and constants fitted to burst timings of NVIDIA's aiconfigurator (095f58a5, trtllm 1.3.0rc20: 2,500
+//             shapes a GPU and type, median error 4 to 7 %, 90 % within 11 to 21 %); R, t0, k0, w: hardware/*.json.
 // Valid when: m, n, k >= 256 or so; below, the launch floor t0 rules.
-// Ignores:  split-k and stream-k kernels, alignment below 16 elements, power shared with neighbours.
+// Ignores:    split-k and stream-k kernels, alignment below 16 elements, power shared with neighbours.
 // Checked by: tests/compute/gemm_test.cpp.
 #include <algorithm>
 #include <cmath>
@@ -19,7 +17,9 @@ namespace shardfit::compute {
 namespace {
 
 /// An output tile and how much slower per element it is than the largest.
-struct Tile { double m, n, slower; };
+struct Tile {
+  double m, n, slower;
+};
 
 /// Tiles that cuBLASLt picks among; penalties fitted to the same timings.
 constexpr Tile kTiles[] = {{256, 256, 1.0}, {256, 128, 1.03}, {128, 128, 1.12}, {128, 64, 1.35}};
@@ -55,10 +55,8 @@ double gemm_time(const block::Kernel& kernel, const Device& device) {
   const double m = std::max(kernel.m, 1.0), n = std::max(kernel.n, 1.0), k = std::max(kernel.k, 1.0);
   const double rate = curve.rate_tflops * kTera * device.gemm_factor[kernel.math] *
                       power_capped_factor(kernel.math, 2 * m * n * k, device.power_exponent);
-  const double compute =
-      2 * m * n * k / rate * (1 + curve.wave * wave_excess(m, n, device.sms)) * (1 + curve.k_half / k);
-  const double bytes =
-      (m * k + k * n) * operand_bytes(kernel.math) + m * n * (kernel.out_bytes + kernel.accumulate_bytes);
+  const double compute = 2 * m * n * k / rate * (1 + curve.wave * wave_excess(m, n, device.sms)) * (1 + curve.k_half / k);
+  const double bytes = (m * k + k * n) * operand_bytes(kernel.math) + m * n * (kernel.out_bytes + kernel.accumulate_bytes);
   const double memory = bytes / (device.hbm * kMemoryFraction);
   return kernel.groups * (curve.launch_us * kMicro + soft_max(compute, memory));
 }

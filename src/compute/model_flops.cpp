@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Computes: model FLOP per token, as NVIDIA's published TFLOP/s/GPU count them. Not what a run executes.
-// Formula:  6 x multiply-adds of a token's forward pass: projections, half of the causal score matrix, chosen
-//           experts, logits over the padded vocabulary once and once more a depth of MTP. Per kind in the
-//           functions below.
-// Source:   Megatron-Bridge (067f987d) training/utils/flop_utils.py: num_floating_point_operations, read for
-//           which terms count; published TFLOP/s over tokens/s agree within 0.15 %.
+// Computes:   model FLOP per token, as NVIDIA's published TFLOP/s/GPU count them. Not what a run executes.
+// Formula:    6 x multiply-adds of a token's forward pass: projections, half of the causal score matrix, chosen experts,
+//             logits over the padded vocabulary once and once more a depth of MTP. Per kind in the functions below.
+// Source:     Megatron-Bridge (067f987d) training/utils/flop_utils.py: num_floating_point_operations, read for which terms
+//             count; published TFLOP/s over tokens/s agree within 0.15 %.
 // Valid when: one sequence a row, or sub-sequences told by `mean_span`.
-// Ignores:  by convention: recompute, the router, frozen weights, LoRA (both at 3x), padding, norms, sinks.
+// Ignores:    by convention: recompute, the router, frozen weights, LoRA (both at 3x), padding, norms, sinks.
 // Checked by: tests/oracle/model_flops_test.cpp.
 #include "compute/model_flops.hpp"
 
@@ -19,16 +18,16 @@
 namespace shardfit::compute {
 namespace {
 
-constexpr double kTraining = 3;          // forward, and twice that backward
+constexpr double kTraining = 3;  // forward, and twice that backward
 constexpr double kMultiplyAdd = 2;
 constexpr double kPerMac = kTraining * kMultiplyAdd;
 
 /// Sizes that every block kind counts with.
 struct Scope {
   double hidden = 0;
-  double span = 0;                       ///< mean length that attention sees
-  double sequence = 0;                   ///< configured length
-  bool indexer_loss = false;             ///< the indexer of sparse attention trains
+  double span = 0;            ///< mean length that attention sees
+  double sequence = 0;        ///< configured length
+  bool indexer_loss = false;  ///< the indexer of sparse attention trains
 };
 
 /// Keys that a query sees on average under a causal mask, with a window if there is one.
@@ -65,7 +64,7 @@ double sparse_macs(const MlaSpec& a, const Scope& s) {
 double macs(const MlaSpec& a, const Scope& s) {
   const double h = s.hidden, n = a.num_attention_heads;
   const double qk = a.qk_nope_head_dim + a.qk_rope_head_dim, v = a.v_head_dim, kv_rank = a.kv_lora_rank;
-  const double q = a.q_lora_rank ? *a.q_lora_rank * (h + n * qk + 1) : h * n * qk;   // + 1: its norm, counted here only
+  const double q = a.q_lora_rank ? *a.q_lora_rank * (h + n * qk + 1) : h * n * qk;  // + 1: its norm, counted here only
   const double kv = kv_rank * (h + n * (a.qk_nope_head_dim + v) + 1) + h * a.qk_rope_head_dim;
   return q + kv + n * v * h + (a.indexer ? sparse_macs(a, s) : n * (qk + v) * s.span / 2);
 }
@@ -109,9 +108,7 @@ double macs(const CompressedMqaSpec& a, const Scope& s) {
   return sum + 2 * n * d * context;
 }
 
-double macs(const DenseMlpSpec& m, const Scope& s) {
-  return s.hidden * m.intermediate_size * (m.gated ? 3 : 2);
-}
+double macs(const DenseMlpSpec& m, const Scope& s) { return s.hidden * m.intermediate_size * (m.gated ? 3 : 2); }
 
 double macs(const MoeMlpSpec& m, const Scope& s) {
   const double matrices = m.gated ? 3 : 2, width = m.latent_size ? *m.latent_size : s.hidden;
@@ -140,19 +137,18 @@ bool counts_as_hybrid(const TextSpec& text) {
 double model_flops_per_token(const Job& job, int tp, double mean_span) {
   const TextSpec& text = job.model.text;
   const double sequence = job.training.sequence_length;
-  const Scope scope{double(text.hidden_size), mean_span > 0 ? mean_span : sequence, sequence,
-                    job.stack.dsa_indexer_loss};
+  const Scope scope{double(text.hidden_size), mean_span > 0 ? mean_span : sequence, sequence, job.stack.dsa_indexer_loss};
   const int depths = mtp_depth(text, job.training);
 
   double sum = 0;
   for (const BlockRef block : text.layers) sum += macs(text, block, scope);
   if (depths > 0) {
-    constexpr double kNorms = 3, kJoined = 2;            // norms of both inputs and of the output; [2h, h] projection
+    constexpr double kNorms = 3, kJoined = 2;  // norms of both inputs and of the output; [2h, h] projection
     double depth = counts_as_hybrid(text) ? 0 : kNorms * scope.hidden + kJoined * scope.hidden * scope.hidden;
     for (const BlockRef block : mtp_blocks(text)) depth += macs(text, block, scope);
     sum += depths * depth;
   }
-  if (job.training.task_type != TaskType::causal_lm) return kPerMac * sum;   // no logits
+  if (job.training.task_type != TaskType::causal_lm) return kPerMac * sum;  // no logits
   const double vocab = double(padded_vocab(text.vocab_size, job.training.vocab_padding_multiple, tp));
   sum += scope.hidden * vocab * (1 + depths);
   return kPerMac * sum;

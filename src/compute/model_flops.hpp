@@ -8,8 +8,8 @@ namespace shardfit::compute {
 /// What the tower of a batch sees, summed over its images: all additive.
 struct VisionCount {
   double patches = 0;
-  double patches_squared = 0;       ///< over attention spans (an image, or one frame of a video)
-  double merged_tokens = 0;         ///< what the decoder gets
+  double patches_squared = 0;  ///< over attention spans (an image, or one frame of a video)
+  double merged_tokens = 0;    ///< what the decoder gets
 };
 
 /// Model FLOP per token of the text decoder, training (3 x forward, 2 a multiply-add), as published TFLOP/s

@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// Computes: time of the optimizer's own kernels in one step.
-// Formula:  (update bytes * shard + gradient bytes * gradient buffer + 4 * quantised parameters) / memory
-//           bandwidth. Update: gradient read; master weight, both moments read and written; parameter written;
-//           norm and clipping pass over the gradient three times: 42 with fp32 state. The gradient buffer is
-//           zeroed once a step. Muon: 5 Newton-Schulz iterations of 4 big small^2 + 2 small^3 FLOP a matrix,
-//           as GEMMs in bf16. Host share: gradients go down and parameters come up the host link, the host
-//           updates at its memory rate.
-// Source:   Megatron-LM core/optimizer (distrib_optimizer.py, clip_grads.py, emerging optimizers' Muon); bytes
-//           counted from the kernels that run.
+// Computes:   time of the optimizer's own kernels in one step.
+// Formula:    (update bytes * shard + gradient bytes * gradient buffer + 4 * quantised parameters) / memory bandwidth.
+//             Update: gradient read; master weight, both moments read and written; parameter written; norm and clipping
+//             pass over the gradient three times: 42 with fp32 state. The gradient buffer is zeroed once a step. Muon: 5
+//             Newton-Schulz iterations of 4 big small^2 + 2 small^3 FLOP a matrix, as GEMMs in bf16. Host share: gradients
+//             go down and parameters come up the host link, the host updates at its memory rate.
+// Source:     Megatron-LM core/optimizer (distrib_optimizer.py, clip_grads.py, emerging optimizers' Muon); bytes counted
+//             from the kernels that run.
 // Valid when: fused multi-tensor kernels.
-// Ignores:  launch cost of many small tensors (in the step's fixed overhead); overlap of the host's update
-//           with the next forward.
+// Ignores:    launch cost of many small tensors (in the step's fixed overhead); overlap of the host's update with the next
+//             forward.
 // Checked by: tests/compute/optimizer_step_test.cpp.
 #include "compute/optimizer_step.hpp"
 
@@ -50,11 +49,9 @@ double update_bytes_per_element(const OptimizerSpec& optimizer) {
   constexpr double kParameterWrite = 2;
   double sum = bytes(optimizer.main_grads_dtype) + 2 * bytes(optimizer.main_params_dtype) + kParameterWrite;
   switch (optimizer.kind) {
-    case OptimizerKind::adam:
-      sum += 2 * bytes(optimizer.exp_avg_dtype) + 2 * bytes(optimizer.exp_avg_sq_dtype);
-      break;
+    case OptimizerKind::adam: sum += 2 * bytes(optimizer.exp_avg_dtype) + 2 * bytes(optimizer.exp_avg_sq_dtype); break;
     case OptimizerKind::muon:
-    case OptimizerKind::sgd: sum += 2 * bytes(optimizer.exp_avg_dtype); break;   // momentum only
+    case OptimizerKind::sgd: sum += 2 * bytes(optimizer.exp_avg_dtype); break;  // momentum only
     case OptimizerKind::count: break;
   }
   return sum + kNormAndClip * bytes(optimizer.main_grads_dtype);
@@ -66,15 +63,14 @@ double optimizer_step_time(const OptimizerLoad& load, const OptimizerSpec& optim
   const double gradient_bytes = bytes_of(optimizer.grad_buffer_dtype);
   double bytes = on_gpu * update_bytes_per_element(optimizer) + load.gradient_elements * gradient_bytes;
   if (has_quantised_copies(precision)) bytes += load.parameter_elements * kQuantisedCopies;
-  return bytes / device.memory_bandwidth +
-         offload_time(load.shard_elements * load.offload_fraction, load.host_link);
+  return bytes / device.memory_bandwidth + offload_time(load.shard_elements * load.offload_fraction, load.host_link);
 }
 
 double newton_schulz_time(double rows, double cols, double matrices, const Device& device) {
   const double small = std::min(rows, cols), big = std::max(rows, cols);
   block::Kernel gram, square, apply;
-  gram.m = gram.n = small, gram.k = big;          // X X^T
-  square.m = square.n = square.k = small;         // its square, for the quintic polynomial
+  gram.m = gram.n = small, gram.k = big;   // X X^T
+  square.m = square.n = square.k = small;  // its square, for the quintic polynomial
   apply.m = small, apply.n = big, apply.k = small;
   const double iteration = gemm_time(gram, device) + gemm_time(square, device) + gemm_time(apply, device);
   return matrices * kIterations * iteration;

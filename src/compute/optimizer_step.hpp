@@ -8,11 +8,11 @@ namespace shardfit::compute {
 
 /// What one rank's optimizer works on.
 struct OptimizerLoad {
-  double shard_elements = 0;       ///< elements whose state this rank holds
-  double gradient_elements = 0;    ///< elements of its gradient buffer (FSDP: its shard)
-  double parameter_elements = 0;   ///< elements of its parameters that quantised runs make copies of
-  double offload_fraction = 0;     ///< of the shard, stepped on the host
-  double host_link = 0;            ///< bytes/s, GPU to host and back; needed where something is offloaded
+  double shard_elements = 0;      ///< elements whose state this rank holds
+  double gradient_elements = 0;   ///< elements of its gradient buffer (FSDP: its shard)
+  double parameter_elements = 0;  ///< elements of its parameters that quantised runs make copies of
+  double offload_fraction = 0;    ///< of the shard, stepped on the host
+  double host_link = 0;           ///< bytes/s, GPU to host and back; needed where something is offloaded
 };
 
 /// fp32 gradient down, fp32 weight up, an element that the host steps.

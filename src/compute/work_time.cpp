@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Computes: device time of an operation's pass by kind of kernel, and its work on the host.
-// Formula:  sums over its kernels; launches = those of its kernels, one a collective call, and what its lists do not show.
-// Source:   launch counts: block/launches.hpp and the blocks.
+// Computes:   device time of an operation's pass by kind of kernel, and its work on the host.
+// Formula:    sums over its kernels; launches = those of its kernels, one a collective call, and what its lists do not
+//             show.
+// Source:     launch counts: block/launches.hpp and the blocks.
 // Valid when: eager launches; what graphs remove is the caller's business (it knows the scopes).
-// Ignores:  kernels that run side by side on two streams.
+// Ignores:    kernels that run side by side on two streams.
 // Checked by: tests/compute/work_time_test.cpp.
 #include "compute/work_time.hpp"
 
@@ -69,7 +70,8 @@ WorkTime time_of(const block::Work& work, const Device& device) {
   sum.syncs = work.host.syncs;
   sum.idle = work.host.idle_launches * device.host_launch;
   const block::SerialHost& serial = work.host.serial;
-  sum.serial = serial.calls * device.host_call + serial.launches * device.host_launch + serial.list_us * 1e-6 / device.host_speed;
+  sum.serial = serial.calls * device.host_call + serial.launches * device.host_launch +
+               serial.list_us * 1e-6 / device.host_speed;
   return sum;
 }
 

@@ -1,17 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-//
-// Computes    the time of a block's forward, backward and selective rerun on one micro-batch.
-// Formula     sums over operations of kernel and collective times; gaps = launches * gap (0.4 of it in a graph);
-//             host = calls * ms a call + launches * us a launch; a replayed graph scope costs 3 calls, a full-iteration graph none;
-//             sync = the calls from a read of row counts to the next launch.
+// Computes:   the time of a block's forward, backward and selective rerun on one micro-batch.
+// Formula:    sums over operations of kernel and collective times; gaps = launches * gap (0.4 of it in a graph); host =
+//             calls * ms a call + launches * us a launch; a replayed graph scope costs 3 calls, a full-iteration graph
+//             none; sync = the calls from a read of row counts to the next launch.
 //             A combined 1F1B pair runs a forward F beside another micro-batch's backward B: the gradient of combine (B)
 //             behind attention (F), dispatch (F) and its gradient (B) behind the experts of both, combine (F) behind
 //             attention (B). Each hides up to the length of the compute beside it.
-// Source      terms and constants: step-time study of published runs (hardware/step-time.json names it); pairs:
-//             Megatron-LM core/models/common/model_chunk_schedule_plan.py and core/pipeline_parallel/combined_1f1b.py.
-// Valid when  operations of a block run one after the other on one stream.
-// Ignores     what delayed weight gradients hide beyond expert overlap.
-// Checked by  tests/estimate/block_time_test.cpp, tests/measured.
+// Source:     terms and constants: step-time study of published runs (hardware/step-time.json names it); pairs: Megatron-LM
+//             core/models/common/model_chunk_schedule_plan.py and core/pipeline_parallel/combined_1f1b.py.
+// Valid when: operations of a block run one after the other on one stream.
+// Ignores:    what delayed weight gradients hide beyond expert overlap.
+// Checked by: tests/estimate/block_time_test.cpp, tests/measured.
 
 #include "estimate/block_time.hpp"
 
@@ -36,7 +35,9 @@ enum class Launch { eager, scope_replay, whole_graph };
 Launch launch_in(GraphScope scope, const CudaGraph& graph) {
   switch (graph.impl) {
     case CudaGraphImpl::full_iteration: return Launch::whole_graph;
-    case CudaGraphImpl::local: if (graph.scopes.empty()) return Launch::scope_replay; [[fallthrough]];
+    case CudaGraphImpl::local:
+      if (graph.scopes.empty()) return Launch::scope_replay;
+      [[fallthrough]];
     case CudaGraphImpl::transformer_engine: return graph.scopes.contains(scope) ? Launch::scope_replay : Launch::eager;
     default: return Launch::eager;
   }
@@ -69,8 +70,10 @@ PassTime pass_of(const compute::WorkTime& work, const comm::TrafficTime& traffic
   t.quantize = work.quantize;
   // HybridEP and DeepEP fuse most of the permutation into their own kernels, on the communication stream.
   const bool fused_permute = layout.dispatcher == Dispatcher::deepep || layout.dispatcher == Dispatcher::hybridep;
-  if (fused_permute) t.ep += work.permute * rates.permute_left;
-  else t.memory += work.permute;
+  if (fused_permute)
+    t.ep += work.permute * rates.permute_left;
+  else
+    t.memory += work.permute;
   const double behind_gemm = std::min(traffic.tp_hidden, work.gemm);
   t.tp = exposed_tp(work, traffic.tp, layout) + traffic.tp_hidden - behind_gemm;
   // A ring exchanges beside all steps but the last.
@@ -108,7 +111,7 @@ void add_op(PassSum& sum, const TimedOp& op, bool forward, const Layout& layout,
 struct LaunchedPass {
   PassTime time;
   Halves halves;
-  EnumSet<RecomputeModule> checkpoints;   ///< modules whose checkpoint runs eagerly
+  EnumSet<RecomputeModule> checkpoints;  ///< modules whose checkpoint runs eagerly
 };
 
 /// The host pays once for each distinct scope that is replayed, and once for a layer that is replayed whole.
@@ -163,19 +166,30 @@ PassTime& PassTime::operator+=(const PassTime& o) {
 }
 
 void PassTime::add(const PassTime& o, double n) {
-  gemm += o.gemm * n; experts += o.experts * n; attention += o.attention * n; scan += o.scan * n; memory += o.memory * n;
-  quantize += o.quantize * n; gaps += o.gaps * n; tp += o.tp * n; ep += o.ep * n; cp += o.cp * n;
-  ep_hideable += o.ep_hideable * n; ep_slowing += o.ep_slowing * n; hidden += o.hidden * n; sync += o.sync * n; host += o.host * n; serial += o.serial * n;
+  gemm += o.gemm * n;
+  experts += o.experts * n;
+  attention += o.attention * n;
+  scan += o.scan * n;
+  memory += o.memory * n;
+  quantize += o.quantize * n;
+  gaps += o.gaps * n;
+  tp += o.tp * n;
+  ep += o.ep * n;
+  cp += o.cp * n;
+  ep_hideable += o.ep_hideable * n;
+  ep_slowing += o.ep_slowing * n;
+  hidden += o.hidden * n;
+  sync += o.sync * n;
+  host += o.host * n;
+  serial += o.serial * n;
 }
 
 TimedOps time_ops(const block::OpList& ops, const TimingRates& rates) {
   TimedOps timed;
   timed.reserve(ops.size());
   for (const block::Op& op : ops)
-    timed.push_back({op.recomputed_by, op.scope, op.view,
-                     compute::time_of(op.forward, *rates.device),
-                     compute::time_of(op.backward, *rates.device),
-                     comm::time_of(op.forward, *rates.links, rates.network),
+    timed.push_back({op.recomputed_by, op.scope, op.view, compute::time_of(op.forward, *rates.device),
+                     compute::time_of(op.backward, *rates.device), comm::time_of(op.forward, *rates.links, rates.network),
                      comm::time_of(op.backward, *rates.links, rates.network)});
   return timed;
 }
@@ -223,8 +237,8 @@ Rerun rerun_pass(const PassSum& rerun, const CudaGraph& graph, const TimingRates
 }
 
 BlockTime block_time(const TimedOps& ops, const Layout& layout, const TimingRates& rates) {
-  const BlockPasses passes =
-      block_passes(forward_sum(ops, layout, rates), backward_sum(ops, layout, rates), layout.cuda_graph, rates);
+  const BlockPasses passes = block_passes(forward_sum(ops, layout, rates), backward_sum(ops, layout, rates), layout.cuda_graph,
+                                          rates);
   const Rerun rerun = rerun_pass(rerun_sum(ops, layout, rates), layout.cuda_graph, rates);
   BlockTime time{passes.forward, passes.backward, rerun.pass};
   time.forward.host += rerun.forward_host;

@@ -12,8 +12,8 @@ namespace shardfit::estimate {
 
 /// What of a pass decides how long a stage takes: linear in the operations, so that a stage sums these instead of terms.
 struct PassLoad {
-  double device = 0;               ///< device seconds where expert overlap hides nothing
-  double hiding = 0;               ///< what is added to that where it hides all it can (below 0: it gains)
+  double device = 0;  ///< device seconds where expert overlap hides nothing
+  double hiding = 0;  ///< what is added to that where it hides all it can (below 0: it gains)
   double gemm = 0, host = 0, sync = 0;
 
   void add(const PassLoad& o, double n) {
@@ -36,16 +36,16 @@ struct RerunLoad {
 /// operations are sums of these.
 struct PassTime {
   double gemm = 0, experts = 0, attention = 0, scan = 0, memory = 0, quantize = 0, gaps = 0;
-  double tp = 0, ep = 0, cp = 0;   ///< exposed traffic (ep: before expert overlap hides its part)
-  double ep_hideable = 0;          ///< of ep, what the compute of a combined 1F1B pair is long enough to hide
-  double ep_slowing = 0;           ///< the same, weighted by the SMs that the dispatcher takes from that compute
-  double hidden = 0;               ///< traffic behind compute, busy seconds
-  double sync = 0;                 ///< device idle while the host reads row counts
-  double host = 0;                 ///< CPU time beside all that
-  double serial = 0;               ///< host loops that the device waits for
+  double tp = 0, ep = 0, cp = 0;  ///< exposed traffic (ep: before expert overlap hides its part)
+  double ep_hideable = 0;         ///< of ep, what the compute of a combined 1F1B pair is long enough to hide
+  double ep_slowing = 0;          ///< the same, weighted by the SMs that the dispatcher takes from that compute
+  double hidden = 0;              ///< traffic behind compute, busy seconds
+  double sync = 0;                ///< device idle while the host reads row counts
+  double host = 0;                ///< CPU time beside all that
+  double serial = 0;              ///< host loops that the device waits for
 
   PassTime& operator+=(const PassTime& o);
-  void add(const PassTime& o, double n);   ///< `n` of them
+  void add(const PassTime& o, double n);  ///< `n` of them
   /// Device seconds with a share `ep_hidden` of the hideable expert traffic behind compute. A second of hidden traffic
   /// slows the compute by `slowdown` seconds.
   double device(double ep_hidden, double slowdown) const {
@@ -54,7 +54,8 @@ struct PassTime {
   }
   double exposed_ep(double ep_hidden) const { return ep - ep_hideable * ep_hidden; }
   PassLoad load(double slowdown) const {
-    return {.device = device(0, slowdown), .hiding = ep_slowing * slowdown - ep_hideable, .gemm = gemm, .host = host, .sync = sync};
+    return {
+        .device = device(0, slowdown), .hiding = ep_slowing * slowdown - ep_hideable, .gemm = gemm, .host = host, .sync = sync};
   }
 };
 
@@ -72,7 +73,7 @@ struct TimingRates {
   const compute::Device* device = nullptr;
   const comm::LayoutLinks* links = nullptr;
   comm::Network network;
-  double permute_left = 1;         ///< Coefficient::permute_left
+  double permute_left = 1;  ///< Coefficient::permute_left
 };
 
 TimedOps time_ops(const block::OpList& ops, const TimingRates& rates);
@@ -84,17 +85,17 @@ struct Halves {
 
 /// Launches of the operations of one graph scope: what they cost depends on whether a graph replays them.
 struct Launches {
-  double kernels_attention = 0, kernels_experts = 0;   ///< of each half of a layer
-  double looped = 0;                       ///< of both, launches by a loop in C++
+  double kernels_attention = 0, kernels_experts = 0;  ///< of each half of a layer
+  double looped = 0;                                  ///< of both, launches by a loop in C++
   double calls = 0;
-  EnumSet<RecomputeModule> checkpoints;    ///< of a rerun: the modules that run again
+  EnumSet<RecomputeModule> checkpoints;  ///< of a rerun: the modules that run again
   bool any = false;
 };
 
 /// One pass of some operations with everything that no graph changes summed up; launches are apart, by scope.
 struct PassSum {
-  PassTime time;                   ///< without gaps and host
-  Halves halves;                   ///< without gaps
+  PassTime time;  ///< without gaps and host
+  Halves halves;  ///< without gaps
   EnumArray<GraphScope, Launches> in_scope{};
   Launches without_scope;
 };
@@ -105,7 +106,9 @@ PassSum backward_sum(const TimedOps& ops, const Layout& layout, const TimingRate
 PassSum rerun_sum(const TimedOps& ops, const Layout& layout, const TimingRates& rates);
 
 /// Forward and backward under a layout's graphs, and what expert overlap can hide of them.
-struct BlockPasses { PassTime forward, backward; };
+struct BlockPasses {
+  PassTime forward, backward;
+};
 BlockPasses block_passes(const PassSum& forward, const PassSum& backward, const CudaGraph& graph, const TimingRates& rates);
 /// Host seconds of checkpoints beside what they run again: states saved forward, set and restored around the second run.
 struct CheckpointHost {

@@ -1,25 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
-//
-// Computes    what data-parallel traffic costs a step.
-// Formula     b_k, f_k: backward and forward of stage k's chunk, V chunks, R_k and G_k its reductions and gathers a step.
+// Computes:   what data-parallel traffic costs a step.
+// Formula:    b_k, f_k: backward and forward of stage k's chunk, V chunks, R_k and G_k its reductions and gathers a step.
 //             Reductions, if they overlap: a chunk's follow its last backward, a round of all stages after the chunk
 //             before, so they outlast stage k's last backward by max(R/V, R - (V-1) sum b). The first stage hides a chunk's
 //             behind that backward, the others behind what is left of the pipeline: b_0 + ... + b_(k-1). If not, R_k less
 //             the same rest. The step ends with the latest.
-//             Gathers, if they overlap. Aligned: all stages gather the first chunks as the step begins, and stage k has
-//             f_0 + ... + f_(k-1) until it needs them; the latest delays the step. As needed (no interleaving): a
-//             stage asks as its first forward arrives, and but for the first stage its parameters are one bucket, so each
-//             stage delays the next: the sum over the stages. If not, the longest after the optimizer.
+//             Gathers, if they overlap. Aligned: all stages gather the first chunks as the step begins, and stage k has f_0
+//             + ... + f_(k-1) until it needs them; the latest delays the step. As needed (no interleaving): a stage asks as
+//             its first forward arrives, and but for the first stage its parameters are one bucket, so each stage delays
+//             the next: the sum over the stages. If not, the longest after the optimizer.
 //             FSDP: behind every micro-batch. What hides slows compute by the overlap coefficient. What follows the
 //             reduction is exposed.
-// Source      Megatron-LM d98e8a64 core/pipeline_parallel/schedules.py (grad_sync_func, param_sync_func: stages but the
+// Source:     Megatron-LM d98e8a64 core/pipeline_parallel/schedules.py (grad_sync_func, param_sync_func: stages but the
 //             first reduce in the bubble), core/distributed/param_and_grad_buffer.py:finish_param_sync,
 //             distributed_data_parallel.py (one bucket beyond the first stage); a receive is waited for before a forward's
 //             hooks run (p2p_communication.py). Megatron-Bridge 067f987d training/comm_overlap.py: aligned if interleaved.
-// Valid when  buckets are small against the window on the first stage; stages take about equal time (one that is slower than
-//             the rest would absorb delays of others).
-// Ignores     FSDP's first gather and last reduction, which nothing hides.
-// Checked by  tests/estimate/data_parallel_time_test.cpp, tests/measured.
+// Valid when: buckets are small against the window on the first stage; stages take about equal time (one that is slower
+//             than the rest would absorb delays of others).
+// Ignores:    FSDP's first gather and last reduction, which nothing hides.
+// Checked by: tests/estimate/data_parallel_time_test.cpp, tests/measured.
 
 #include "estimate/data_parallel_time.hpp"
 

@@ -62,7 +62,7 @@ DevicePeak device_peak(const Problem& problem, Evaluation& e, const Layout& layo
     if (peak.need > *enough) return peak;
     peak = {};
   }
-  for (const int stage : e.works.distinct()) {   // the others have fewer live micro-batches
+  for (const int stage : e.works.distinct()) {  // the others have fewer live micro-batches
     look(stage);
     if (!enough || peak.need <= *enough) continue;
     e.fullest_stage = stage;
@@ -120,8 +120,7 @@ Bytes host_memory(const Problem& problem, Evaluation& e, const Layout& layout, c
   for (int stage = 0; stage < layout.pp; ++stage) {
     const memory::StageInputs& in = stage_inputs(problem, e, layout, grid, stage);
     Bytes host = in.state.on_host;
-    for (const memory::LiveLayers& l : in.layers)
-      host += l.profile->offloaded * l.live + l.profile->saved_total() * l.on_host;
+    for (const memory::LiveLayers& l : in.layers) host += l.profile->offloaded * l.live + l.profile->saved_total() * l.on_host;
     most = std::max(most, host);
   }
   return most;

@@ -22,9 +22,7 @@ Estimator::Workspace::Workspace() : data(std::make_unique<Data>()) {}
 Estimator::Workspace::~Workspace() = default;
 Estimator::Workspace::Workspace(Workspace&&) noexcept = default;
 
-Shortcuts Estimator::Workspace::shortcuts() const {
-  return data->evaluation ? data->evaluation->shortcuts : Shortcuts{};
-}
+Shortcuts Estimator::Workspace::shortcuts() const { return data->evaluation ? data->evaluation->shortcuts : Shortcuts{}; }
 
 Estimator::Estimator(Job job) : problem_(std::make_unique<const Problem>(std::move(job))) {}
 Estimator::~Estimator() = default;
@@ -59,8 +57,12 @@ void set_time(const estimate::Problem& problem, estimate::Evaluation& e, const L
 }  // namespace
 
 Quick quick_of(const Estimate& e) {
-  return {.step_time_s = e.step_time_s, .tokens_per_s_per_gpu = e.tokens_per_s_per_gpu, .peak = e.verdict.need,
-          .fits = e.verdict.fits, .peak_stage = e.verdict.stage, .peak_moment = e.verdict.moment,
+  return {.step_time_s = e.step_time_s,
+          .tokens_per_s_per_gpu = e.tokens_per_s_per_gpu,
+          .peak = e.verdict.need,
+          .fits = e.verdict.fits,
+          .peak_stage = e.verdict.stage,
+          .peak_moment = e.verdict.moment,
           .bottleneck = largest_term(e.time)};
 }
 

@@ -37,7 +37,7 @@ struct Evaluation {
   schedule::StepTimer timer;
   GraphsTooMuch graphs_too_much;
   Shortcuts shortcuts;
-  int fullest_stage = 0;                   ///< of the last layout that was too much: a good one to begin with
+  int fullest_stage = 0;  ///< of the last layout that was too much: a good one to begin with
   // Of eager operations, of those under a graph of the whole iteration: a search turns it on and off.
   PlacementConstants placements[2];
   PaceTable pace_tables[2];

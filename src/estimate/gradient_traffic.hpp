@@ -28,25 +28,27 @@ struct DataParallelCall {
   block::Group group = block::Group::dp_cp;
   block::CollectiveKind kind = block::CollectiveKind::reduce_scatter;
   GroupShape shape;
-  double bytes = 0;                ///< of the whole tensor
-  double calls = 1;                ///< a step
-  bool gradient = true;            ///< behind backward (else a gather of parameters, behind forward)
-  bool exposed = false;            ///< behind nothing: it needs the reduced gradients
-  double seconds = 0;              ///< of one call
+  double bytes = 0;      ///< of the whole tensor
+  double calls = 1;      ///< a step
+  bool gradient = true;  ///< behind backward (else a gather of parameters, behind forward)
+  bool exposed = false;  ///< behind nothing: it needs the reduced gradients
+  double seconds = 0;    ///< of one call
 };
 
 /// Every collective that data parallelism adds on a stage: gradients (reduce-scatter or all-reduce), parameters (gather),
 /// HSDP's second level, FSDP's gathers of every micro-batch, tied and MTP embedding gradients, gradients of weights
 /// replicated over TP (a published tower's are averaged), the gradient norm. Calls f(call).
 template <class F>
-void for_each_data_parallel_call(const Problem& problem, Evaluation& e, const Layout& layout, const GridSizes& grid,
-                                 int stage, F f);
+void for_each_data_parallel_call(const Problem& problem, Evaluation& e, const Layout& layout, const GridSizes& grid, int stage,
+                                 F f);
 
 namespace detail {
 
 /// Bytes of a gathered parameter: of linear layers one for per-tensor fp8 with fp8 gather, a half for packed nvfp4; mxfp8
 /// is staged in bf16. All other parameters keep their own type (buffers are by dtype).
-struct GatheredBytes { double linear = 2, other = 2; };
+struct GatheredBytes {
+  double linear = 2, other = 2;
+};
 inline GatheredBytes gathered_bytes(const TrainingSpec& t) {
   if (t.precision == Precision::fp32) return {4, 4};
   if (!t.fp8_param_gather) return {2, 2};
@@ -55,7 +57,9 @@ inline GatheredBytes gathered_bytes(const TrainingSpec& t) {
 }
 
 /// Parameters of a rank that one data-parallel group holds, trainable and frozen, those of linear layers among them.
-struct GroupParams { double trainable = 0, frozen = 0, linear = 0, frozen_linear = 0; };
+struct GroupParams {
+  double trainable = 0, frozen = 0, linear = 0, frozen_linear = 0;
+};
 
 inline GroupParams dense_params(const memory::ParamCounts& p) {
   return {double(p.dense + p.dense_fp32), double(p.frozen_dense), double(p.linear_trainable_dense),
@@ -89,7 +93,9 @@ inline bool has_experts(const Part& part) {
 
 /// Units that FSDP gathers and reduces one by one: the stage's layers (fsdp_unit_modules), and what stands beside them,
 /// embeddings and heads. Experts of a group of their own: the layers that have some.
-struct FsdpUnits { double dense = 1, expert = 1; };
+struct FsdpUnits {
+  double dense = 1, expert = 1;
+};
 inline FsdpUnits fsdp_units(const Evaluation& e, int stage) {
   const StageWork& work = e.work(stage);
   double dense = work.embeddings + work.heads, expert = 0;
@@ -105,8 +111,8 @@ inline FsdpUnits fsdp_units(const Evaluation& e, int stage) {
 }  // namespace detail
 
 template <class F>
-void for_each_data_parallel_call(const Problem& problem, Evaluation& e, const Layout& layout, const GridSizes& grid,
-                                 int stage, F f) {
+void for_each_data_parallel_call(const Problem& problem, Evaluation& e, const Layout& layout, const GridSizes& grid, int stage,
+                                 F f) {
   using block::CollectiveKind;
   using block::Group;
   const TrainingSpec& training = problem.job.training;
@@ -139,17 +145,19 @@ void for_each_data_parallel_call(const Problem& problem, Evaluation& e, const La
       call.calls *= pieces;
       emit(call);
     };
-    const double pieces = !every ? detail::buckets(layout, stage, elements, grid.dp)
-                          : group == Group::edp ? units.expert : units.dense;
+    const double pieces = !every                ? detail::buckets(layout, stage, elements, grid.dp)
+                          : group == Group::edp ? units.expert
+                                                : units.dense;
     if (layout.sharding == Sharding::none) {
       emit_pieces({reduce, group, CollectiveKind::all_reduce, shape, elements * gradient, 1, true}, pieces);
       return;
     }
     emit_pieces({reduce, group, CollectiveKind::reduce_scatter, inner, elements * gradient, reduces, true}, pieces);
-    emit_pieces({gather, group, CollectiveKind::all_gather, inner, detail::gather_size(of, full, gathered),
-                 full ? 2 * m : 1, false}, pieces);
-    emit({"gradient shards across instances", group, CollectiveKind::all_reduce, outer,
-          elements * gradient / inner.size, 1, true});
+    emit_pieces(
+        {gather, group, CollectiveKind::all_gather, inner, detail::gather_size(of, full, gathered), full ? 2 * m : 1, false},
+        pieces);
+    emit({"gradient shards across instances", group, CollectiveKind::all_reduce, outer, elements * gradient / inner.size, 1,
+          true});
   };
   const detail::GroupParams dense = detail::dense_params(params), experts = detail::expert_params(params);
   group_calls(apart ? dense : dense + experts, shapes.dp_cp, Group::dp_cp, "dense gradients", "dense parameters");
@@ -163,18 +171,31 @@ void for_each_data_parallel_call(const Problem& problem, Evaluation& e, const La
     emit({"embedding gradient", Group::embedding, CollectiveKind::all_reduce, shapes.ends,
           double(s.vocab / s.tp * s.hidden) * gradient, 1, true, true});
   if (layout.sequence_parallel)
-    emit({"gradients of weights that tp repeats", Group::tp, CollectiveKind::all_reduce, {layout.tp, 1},
-          double(params.replicated) * gradient, 1, true, true});
-  // Megatron's finalize_model_grads; tools of torch keep towers in the sharded module, whose gradients are reduced with the rest.
+    emit({"gradients of weights that tp repeats",
+          Group::tp,
+          CollectiveKind::all_reduce,
+          {layout.tp, 1},
+          double(params.replicated) * gradient,
+          1,
+          true,
+          true});
+  // Megatron's finalize_model_grads; tools of torch keep towers in the sharded module, whose gradients are reduced with
+  // the rest.
   if (e.work(stage).vision && problem.job.stack.framework == Framework::megatron &&
       !tower_build(problem.job.model, problem.job.stack).split_over_tp) {
     const double tower = double(e.parts.vision_ends().params.dense + e.parts.vision_layers().params.dense +
                                 e.parts.vision_projector().params.dense);
     const double shards = layout.sharding == Sharding::full ? shapes.dp_cp.size / instances : 1;
-    emit({"gradients of the tower, averaged over tp", Group::tp, CollectiveKind::all_reduce, {layout.tp, 1},
-          tower * gradient / shards, 1, true, true});
+    emit({"gradients of the tower, averaged over tp",
+          Group::tp,
+          CollectiveKind::all_reduce,
+          {layout.tp, 1},
+          tower * gradient / shards,
+          1,
+          true,
+          true});
   }
-  constexpr double kNormBytes = 8;   // the squared norm, and whether any gradient overflowed
+  constexpr double kNormBytes = 8;  // the squared norm, and whether any gradient overflowed
   emit({"gradient norm", Group::world, CollectiveKind::all_reduce, {problem.job.gpus, 1}, kNormBytes, 1, true, true});
 }
 

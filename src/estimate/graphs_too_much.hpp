@@ -7,8 +7,9 @@
 
 namespace shardfit::estimate {
 
-/// Graphs that need more than a limit on the placement and recompute at hand: more graphs need no less, since all that they do to
-/// memory is to add static inputs and pools. A graph of the whole iteration is another matter: it changes operations.
+/// Graphs that need more than a limit on the placement and recompute at hand: more graphs need no less, since all that
+/// they do to memory is to add static inputs and pools. A graph of the whole iteration is another matter: it changes
+/// operations.
 class GraphsTooMuch {
  public:
   void clear() { known_.clear(); }
@@ -18,8 +19,11 @@ class GraphsTooMuch {
   void add(const Layout& layout);
 
  private:
-  struct Known { CudaGraph graph; bool expert_overlap; };
-  CostKey key_;                            ///< without graphs
+  struct Known {
+    CudaGraph graph;
+    bool expert_overlap;
+  };
+  CostKey key_;  ///< without graphs
   int offloaded_layers_ = 0;
   Bytes limit_;
   std::vector<Known> known_;

@@ -57,8 +57,11 @@ std::string split_word(const PipelineSplit& s) {
 
 std::string overlap_word(const Overlap& o) {
   std::string on;
-  for (const auto& [flag, word] : {std::pair{o.grad_reduce, "gr"}, {o.param_gather, "pg"}, {o.tp_comm, "tp"},
-                                   {o.expert_alltoall, "ep"}, {o.delay_wgrad, "dw"}})
+  for (const auto& [flag, word] : {std::pair{o.grad_reduce, "gr"},
+                                   {o.param_gather, "pg"},
+                                   {o.tp_comm, "tp"},
+                                   {o.expert_alltoall, "ep"},
+                                   {o.delay_wgrad, "dw"}})
     if (flag) on += (on.empty() ? "" : "+") + std::string(word);
   return "ov:" + (on.empty() ? "none" : on);
 }
@@ -116,8 +119,10 @@ class IdReader {
   static std::vector<std::string> pieces(std::string_view text, char separator) {
     std::vector<std::string> out(1);
     for (char c : text) {
-      if (c == separator) out.emplace_back();
-      else out.back() += c;
+      if (c == separator)
+        out.emplace_back();
+      else
+        out.back() += c;
     }
     return out;
   }
@@ -131,12 +136,18 @@ void read_overlap(const IdReader& read, const std::vector<std::string>& p, const
   if (p.size() != 2) read.fail(word, "ov:gr+pg+tp+ep+dw");
   if (p[1] == "none") return;
   for (const std::string& on : IdReader::pieces(p[1], '+')) {
-    if (on == "gr") layout.overlap.grad_reduce = true;
-    else if (on == "pg") layout.overlap.param_gather = true;
-    else if (on == "tp") layout.overlap.tp_comm = true;
-    else if (on == "ep") layout.overlap.expert_alltoall = true;
-    else if (on == "dw") layout.overlap.delay_wgrad = true;
-    else read.fail(word, "ov: with gr, pg, tp, ep, dw");
+    if (on == "gr")
+      layout.overlap.grad_reduce = true;
+    else if (on == "pg")
+      layout.overlap.param_gather = true;
+    else if (on == "tp")
+      layout.overlap.tp_comm = true;
+    else if (on == "ep")
+      layout.overlap.expert_alltoall = true;
+    else if (on == "dw")
+      layout.overlap.delay_wgrad = true;
+    else
+      read.fail(word, "ov: with gr, pg, tp, ep, dw");
   }
 }
 
@@ -220,8 +231,17 @@ std::string field_of(const std::string& word) {
 void refuse_surplus(const IdReader& read, const std::string& word) {
   const std::vector<std::string> p = IdReader::pieces(word, ':');
   std::size_t most = 1;
-  for (const auto& [key, values] : {std::pair{"disp", 1}, {"cpc", 1}, {"sh", 1}, {"layout", 1}, {"pattern", 1}, {"ov", 9}, {"graph", 2},
-                                    {"split", 2}, {"accounting", 2}, {"rc", 3}, {"off", 3}})
+  for (const auto& [key, values] : {std::pair{"disp", 1},
+                                    {"cpc", 1},
+                                    {"sh", 1},
+                                    {"layout", 1},
+                                    {"pattern", 1},
+                                    {"ov", 9},
+                                    {"graph", 2},
+                                    {"split", 2},
+                                    {"accounting", 2},
+                                    {"rc", 3},
+                                    {"off", 3}})
     if (p[0] == key) most = 1 + std::size_t(values);
   if (p.size() > most) read.fail(word, "no \":" + p[most] + "\"");
 }

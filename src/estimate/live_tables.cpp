@@ -25,7 +25,9 @@ const std::vector<std::vector<int>>& LiveTables::at(const schedule::PipelineShap
 }
 
 schedule::PipelineShape pipeline_shape(const Layout& layout, const GridSizes& grid) {
-  return {.pp = layout.pp, .vpp = layout.vpp, .microbatches = grid.microbatches,
+  return {.pp = layout.pp,
+          .vpp = layout.vpp,
+          .microbatches = grid.microbatches,
           .group = layout.microbatch_group_size > 0 ? layout.microbatch_group_size : layout.pp,
           .expert_overlap = layout.overlap.expert_alltoall};
 }

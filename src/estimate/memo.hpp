@@ -58,7 +58,7 @@ class Memo {
 
   std::size_t most_;
   std::vector<std::uint64_t> keys_;
-  std::deque<Table> tables_;               ///< at least as many as keys; they stay where they are
+  std::deque<Table> tables_;  ///< at least as many as keys; they stay where they are
   Table unremembered_{};
   std::size_t last_ = kNowhere;
 };

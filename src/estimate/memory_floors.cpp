@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-//
-// Computes    bounds from below on the device use of a layout's fullest rank.
-// Formula     state: state and small terms with FSDP's buffers at moments without activations. kept: of forward, the state, what
-//             live layers save with every module recomputed (at the moment that this is least), and the largest transient of
-//             a layer. More recompute saves no more; the dearest event of forward is at least a layer that runs.
-// Source      memory/stage_memory.cpp: these are some of its terms.
-// Valid when  activations stay on the device (else 0).
-// Ignores     everything else that is held: it only adds.
-// Checked by  tests/laws/memory_bounds_test.cpp, tests/oracle/sweep_test.cpp.
+// Computes:   bounds from below on the device use of a layout's fullest rank.
+// Formula:    state: state and small terms with FSDP's buffers at moments without activations. kept: of forward, the state,
+//             what live layers save with every module recomputed (at the moment that this is least), and the largest
+//             transient of a layer. More recompute saves no more; the dearest event of forward is at least a layer that
+//             runs.
+// Source:     memory/stage_memory.cpp: these are some of its terms.
+// Valid when: activations stay on the device (else 0).
+// Ignores:    everything else that is held: it only adds.
+// Checked by: tests/laws/memory_bounds_test.cpp, tests/oracle/sweep_test.cpp.
 
 #include "estimate/memory_floors.hpp"
 
@@ -30,7 +30,8 @@ Bytes least_kept(const Problem& problem, const Evaluation& e, const StageConstan
     const std::int64_t first_chunk = (*live.chunks)[m][std::size_t(c.first_chunk)];
     if (c.embedding) kept += e.parts.embedding().least_saved * first_chunk;
     if (c.vision && tower_checkpoints(problem.job, {}).checkpoints == 0)
-      kept += (e.parts.vision_ends().least_saved + e.parts.vision_layers().least_saved + e.parts.vision_projector().least_saved) *
+      kept += (e.parts.vision_ends().least_saved + e.parts.vision_layers().least_saved +
+               e.parts.vision_projector().least_saved) *
               first_chunk;
     least = std::min(least.value_or(kept), kept);
   }

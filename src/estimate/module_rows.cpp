@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-//
-// Computes    time and memory of each part of the model on each stage, for one micro-batch.
-// Formula     a part's operations are split by module; each list goes through the formulas of the whole: block_time for
+// Computes:   time and memory of each part of the model on each stage, for one micro-batch.
+// Formula:    a part's operations are split by module; each list goes through the formulas of the whole: block_time for
 //             forward, backward and what backward runs again, activation_profile for kept bytes, static_state for weights,
 //             gradients and optimizer state. A layer under full recompute keeps its input alone, which is a row of its own.
-// Source      block_time.cpp, memory/activations.cpp, memory/static_state.cpp.
-// Valid when  as there. Device time: launches that the device waits for, and waits for the slowest rank, belong to no
+// Source:     block_time.cpp, memory/activations.cpp, memory/static_state.cpp.
+// Valid when: as there. Device time: launches that the device waits for, and waits for the slowest rank, belong to no
 //             module; they are rows of the step.
-// Ignores     groups of several layers under uniform recompute (one input each is counted); padding of the optimizer's
+// Ignores:    groups of several layers under uniform recompute (one input each is counted); padding of the optimizer's
 //             buffers, which modules share.
-// Checked by  tests/laws/module_rows_test.cpp.
+// Checked by: tests/laws/module_rows_test.cpp.
 
 #include <algorithm>
 #include <cmath>
@@ -131,13 +130,14 @@ class ModuleTable {
   int stage_;
   EnumArray<block::View, ModuleRow> rows_{};
   EnumArray<block::View, memory::ParamCounts> params_{};
-  ModuleRow checkpoints_[2];   ///< of the decoder, of the tower
+  ModuleRow checkpoints_[2];  ///< of the decoder, of the tower
 };
 
 /// Layers of one kind in a chunk that full recompute runs again.
 int rerun_layers(const Problem& problem, const Chunk& chunk, const Recompute& recompute, int kind) {
   if (recompute.granularity != RecomputeGranularity::full) return 0;
-  const int n = recompute.method == RecomputeMethod::block ? std::min(recompute.num_layers, chunk.num_layers) : chunk.num_layers;
+  const int n = recompute.method == RecomputeMethod::block ? std::min(recompute.num_layers, chunk.num_layers)
+                                                           : chunk.num_layers;
   return problem.layers.count(kind, chunk.first_layer, n);
 }
 
@@ -180,7 +180,8 @@ std::vector<ModuleRow> module_rows(const Problem& problem, const Evaluation& e, 
       for (int depth = 0; depth < chunk.mtp_layers; ++depth)
         table.add(e.parts.mtp(depth == 0), full ? Copies{0, 1} : Copies{1, 0},
                   e.parts.mtp(depth == 0).kept->checkpointed.saved_total());
-      if (chunk.head) table.add(problem.job.model.text.tie_word_embeddings && embeds ? e.parts.tied_head() : e.parts.head(), {1, 0}, {});
+      if (chunk.head)
+        table.add(problem.job.model.text.tie_word_embeddings && embeds ? e.parts.tied_head() : e.parts.head(), {1, 0}, {});
     }
     table.append_to(rows);
   }

@@ -6,8 +6,7 @@
 namespace shardfit::estimate {
 namespace {
 
-memory::OutsideInputs make_outside_inputs(const Problem& problem, Evaluation& e, const Layout& layout,
-                                          const GridSizes& grid) {
+memory::OutsideInputs make_outside_inputs(const Problem& problem, Evaluation& e, const Layout& layout, const GridSizes& grid) {
   const Job& job = problem.job;
   const block::Shapes& s = e.parts.shapes();
   memory::OutsideInputs out;
@@ -15,8 +14,8 @@ memory::OutsideInputs make_outside_inputs(const Problem& problem, Evaluation& e,
   out.per_communicator = gib(job.hardware.nccl_gib_per_communicator.value);
   out.per_nvls = gib(job.hardware.nvls_gib.value);
   const bool apart = experts_apart(layout);
-  for (const int size : {layout.tp, layout.cp, grid.dp * layout.cp, layout.pp, apart ? layout.ep * layout.etp : 1,
-                         apart ? grid.edp : 1})
+  for (const int size :
+       {layout.tp, layout.cp, grid.dp * layout.cp, layout.pp, apart ? layout.ep * layout.etp : 1, apart ? grid.edp : 1})
     out.communicators += size > 1;
   // The default group of all ranks starts with a barrier; Megatron's distributed optimizer sums gradient norms over a
   // group of its own of all ranks, plain optimizers over the model-parallel one. Source: Megatron-LM
@@ -36,20 +35,23 @@ memory::OutsideInputs make_outside_inputs(const Problem& problem, Evaluation& e,
                        .interleaved = layout.vpp > 1,
                        .variable_sizes = experts && problem.expert_load != 1};
   if (layout.overlap.tp_comm && layout.tp > 1)
-    out.user_buffers = memory::user_buffer_bytes({.tokens = s.tokens, .hidden = s.hidden, .tp = layout.tp,
-                                                  .fp8 = is_quantized(s.precision),
-                                                  .also_bf16 = job.training.first_last_layers_bf16 || !job.training.quant_recipe.empty()});
+    out.user_buffers = memory::user_buffer_bytes(
+        {.tokens = s.tokens,
+         .hidden = s.hidden,
+         .tp = layout.tp,
+         .fp8 = is_quantized(s.precision),
+         .also_bf16 = job.training.first_last_layers_bf16 || !job.training.quant_recipe.empty()});
   for (const MlpSpec& mlp : job.model.text.mlps) {
     const auto* moe = std::get_if<MoeMlpSpec>(&mlp.kind);
     if (!moe || layout.ep * layout.etp <= 1) continue;
     const topology::GroupLinks& links = e.parts.links()[block::Group::tp_ep];
-    out.dispatcher = std::max(
-        out.dispatcher,
-        memory::dispatcher_bytes({.dispatcher = layout.dispatcher, .tokens = s.stream_tokens,
-                                  .width = moe->latent_size.value_or(int(s.hidden)), .ranks = links.size,
-                                  .ranks_per_domain = links.members_per_domain,
-                                  .local_experts = moe->num_experts / layout.ep,
-                                  .sms = layout.dispatcher_sms}));
+    out.dispatcher = std::max(out.dispatcher, memory::dispatcher_bytes({.dispatcher = layout.dispatcher,
+                                                                        .tokens = s.stream_tokens,
+                                                                        .width = moe->latent_size.value_or(int(s.hidden)),
+                                                                        .ranks = links.size,
+                                                                        .ranks_per_domain = links.members_per_domain,
+                                                                        .local_experts = moe->num_experts / layout.ep,
+                                                                        .sms = layout.dispatcher_sms}));
   }
   return out;
 }

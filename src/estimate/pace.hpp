@@ -12,27 +12,29 @@ namespace shardfit::estimate {
 /// What all parts of a stage but vision add up to, one micro-batch.
 struct StageSums {
   PassLoad forward, backward, rerun;
-  double copy = 0;                 ///< host copies of offloaded activations, one way, s
+  double copy = 0;  ///< host copies of offloaded activations, one way, s
 };
 
 /// Tower and projector with their waits, beside the decoder, s.
-struct VisionSeconds { double forward = 0, backward = 0; };
+struct VisionSeconds {
+  double forward = 0, backward = 0;
+};
 
 /// The time that a stage takes for one micro-batch.
 struct StageSeconds {
-  double forward_s = 0, backward_s = 0;    ///< all of it, host included where it binds
-  double host_extra = 0;                   ///< of that, what the host adds beyond the device
-  double offload_exposed = 0;              ///< activation offload that does not fit behind compute
+  double forward_s = 0, backward_s = 0;  ///< all of it, host included where it binds
+  double host_extra = 0;                 ///< of that, what the host adds beyond the device
+  double offload_exposed = 0;            ///< activation offload that does not fit behind compute
   VisionSeconds vision;
-  double ep_hidden = 0;                    ///< share of the hideable expert traffic that expert overlap hides
-  double rerun_s = 0;                      ///< of backward_s, what recompute runs again on the device
+  double ep_hidden = 0;  ///< share of the hideable expert traffic that expert overlap hides
+  double rerun_s = 0;    ///< of backward_s, what recompute runs again on the device
   double total() const { return forward_s + backward_s; }
 };
 
 struct SlowestStage {
   int stage = 0;
   StageSeconds seconds;
-  double copy = 0;                         ///< of its sums
+  double copy = 0;  ///< of its sums
 };
 
 /// The step of a layout up to what data parallelism and the optimizer add: its slowest stage, then its ledger.
@@ -40,8 +42,8 @@ struct Pace {
   bool has_slowest = false, has_ledger = false;
   SlowestStage slowest;
   TimeLedger ledger;
-  std::size_t first_window = 0, windows = 0;   ///< in PaceTable::windows_of, of each distinct stage; made with the ledger
-  double forward_round = 0, backward_round = 0;   ///< one micro-batch through all stages, s
+  std::size_t first_window = 0, windows = 0;     ///< in PaceTable::windows_of, of each distinct stage; made with the ledger
+  double forward_round = 0, backward_round = 0;  ///< one micro-batch through all stages, s
 };
 
 /// What all paces of one table have in common.
@@ -76,7 +78,7 @@ class PaceTable {
     const std::size_t place = 2 * *number + expert_overlap;
     if (place >= paces_.size()) {
       paces_.resize(place + 1);
-      filled = nullptr;            // they have moved
+      filled = nullptr;  // they have moved
     }
     return paces_[place];
   }
@@ -85,11 +87,11 @@ class PaceTable {
   std::vector<StageWindow>& windows_of(const Pace& pace) { return &pace == &unremembered_ ? unremembered_windows_ : windows_; }
 
   // Of the layout last looked at. Expert overlap does not change its sums.
-  std::optional<std::size_t> sums_of;      ///< cost number
-  std::vector<StageSums> sums;             ///< of each distinct stage
-  std::vector<double> shares;              ///< schedule::combined_1f1b_pairs of each stage; empty: not made
-  std::vector<double> forward, backward;   ///< s a stage
-  const Pace* filled = nullptr;            ///< whose seconds these are
+  std::optional<std::size_t> sums_of;     ///< cost number
+  std::vector<StageSums> sums;            ///< of each distinct stage
+  std::vector<double> shares;             ///< schedule::combined_1f1b_pairs of each stage; empty: not made
+  std::vector<double> forward, backward;  ///< s a stage
+  const Pace* filled = nullptr;           ///< whose seconds these are
 
  private:
   PaceKey key_;

@@ -10,10 +10,17 @@ namespace {
 
 ShardKey shard_key(const Problem& problem, const Layout& l, const GridSizes& grid) {
   const int sequence = workload::executed_sequence(problem.job, l, problem.sample, ranks_waiting_for_images(l, grid));
-  return {.tp = l.tp, .cp = l.cp, .ep = l.ep, .etp = l.etp, .micro_batch_size = l.micro_batch_size,
-          .dispatcher_sms = l.dispatcher_sms, .sequence = sequence, .sequence_parallel = l.sequence_parallel,
+  return {.tp = l.tp,
+          .cp = l.cp,
+          .ep = l.ep,
+          .etp = l.etp,
+          .micro_batch_size = l.micro_batch_size,
+          .dispatcher_sms = l.dispatcher_sms,
+          .sequence = sequence,
+          .sequence_parallel = l.sequence_parallel,
           .whole_graph = l.cuda_graph.impl == CudaGraphImpl::full_iteration,
-          .tp_comm_overlap = l.overlap.tp_comm, .dispatcher = l.dispatcher,
+          .tp_comm_overlap = l.overlap.tp_comm,
+          .dispatcher = l.dispatcher,
           .cp_comm_type = l.cp_comm_type};
 }
 
@@ -110,8 +117,10 @@ void Parts::build(const Layout& layout, const ShardKey& key) {
   now_->links[Group::ep] = links_of({layout.ep, layout.etp});
   now_->links[Group::etp] = links_of({layout.etp, 1});
   now_->links[Group::tp_ep] = links_of({layout.ep * layout.etp, 1});
-  now_->rates = {.device = &problem_.device, .links = &now_->links, .network = comm::make_network(job, layout),
-            .permute_left = job.time[Coefficient::permute_left]};
+  now_->rates = {.device = &problem_.device,
+                 .links = &now_->links,
+                 .network = comm::make_network(job, layout),
+                 .permute_left = job.time[Coefficient::permute_left]};
 
   for (int k = 0; k < problem_.layers.size(); ++k) {
     const LayerKind& kind = problem_.layers.kinds[std::size_t(k)];
@@ -126,7 +135,8 @@ void Parts::build(const Layout& layout, const ShardKey& key) {
   if (problem_.mtp_depth > 0) {
     const bool repeated = text.mtp && text.mtp->repeated_layer;
     build_part(now_->mtp_first, layout, block::mtp_layer(text, now_->shapes, true), block::mtp_layer(text, loaded, true));
-    build_part(now_->mtp_more, layout, block::mtp_layer(text, now_->shapes, !repeated), block::mtp_layer(text, loaded, !repeated));
+    build_part(now_->mtp_more, layout, block::mtp_layer(text, now_->shapes, !repeated),
+               block::mtp_layer(text, loaded, !repeated));
   }
   if (problem_.vision) build_vision(layout, loaded);
 }
@@ -182,8 +192,8 @@ KeptCosts Parts::keep(const Part& part, const Layout& layout, std::optional<Memo
 }
 
 void Parts::set_kept(const Layout& layout) {
-  const std::vector<KeptCosts>& rows =
-      now_->kept.at(kept_key(layout), [&](std::vector<KeptCosts>& made) { kept_rows(layout, made); });
+  const std::vector<KeptCosts>& rows = now_->kept.at(kept_key(layout),
+                                                     [&](std::vector<KeptCosts>& made) { kept_rows(layout, made); });
   const KeptCosts* row = rows.data();
   now_->for_each([&row](Part& part) { part.kept = row++; });
   now_->vision.kept = problem_.vision ? row : nullptr;

@@ -29,25 +29,25 @@ struct KeptCosts {
 
 /// One part of the model (a kind of decoder block, the embedding, the head, ...) under one layout.
 struct Part {
-  bool exists = false;                     ///< the model has it
+  bool exists = false;  ///< the model has it
   // Of the layout at hand.
   const PassCosts* passes = nullptr;
   const KeptCosts* kept = nullptr;
-  const RerunLoad* rerun = nullptr;         ///< `kept->rerun` under its graphs
-  block::OpList ops;                       ///< at balanced routing: what memory reads
-  block::OpList loaded;                    ///< at the stated routing: what traffic reads
-  Bytes least_saved;                       ///< kept by one micro-batch with every module recomputed
-  Bytes forward_transient;                 ///< whatever is recomputed
+  const RerunLoad* rerun = nullptr;  ///< `kept->rerun` under its graphs
+  block::OpList ops;                 ///< at balanced routing: what memory reads
+  block::OpList loaded;              ///< at the stated routing: what traffic reads
+  Bytes least_saved;                 ///< kept by one micro-batch with every module recomputed
+  Bytes forward_transient;           ///< whatever is recomputed
   memory::ParamCounts params;
   memory::WeightShapes shapes;
-  TimedOps timed;                          ///< at the stated routing
-  PassSum forward, backward;               ///< of `timed`
+  TimedOps timed;             ///< at the stated routing
+  PassSum forward, backward;  ///< of `timed`
 };
 
 /// Which fields of a layout the operation lists depend on: the rest never rebuilds them.
 struct ShardKey {
   int tp = 0, cp = 0, ep = 0, etp = 0, micro_batch_size = 0, dispatcher_sms = 0;
-  int sequence = 0;                        ///< tokens of the rows that run: see workload::executed_sequence
+  int sequence = 0;  ///< tokens of the rows that run: see workload::executed_sequence
   bool sequence_parallel = false, whole_graph = false, tp_comm_overlap = false;
   Dispatcher dispatcher = Dispatcher::alltoall;
   CpCommType cp_comm_type = CpCommType::p2p;
@@ -65,21 +65,21 @@ CostKey cost_key(const Layout& layout);
 struct ShardTables {
   ShardTables();
   std::optional<ShardKey> shard_key;
-  CostKey kept_key;                        ///< of the layout at hand
+  CostKey kept_key;  ///< of the layout at hand
   std::optional<CudaGraph> graph;
   block::Shapes shapes;
   comm::LayoutLinks links{};
   TimingRates rates;
   std::vector<Part> kinds;
   Part embedding, head, tied_head, mtp_first, mtp_more, vision_ends, vision_layers, vision_projector;
-  Part vision;                             ///< tower and projector as one: its costs alone
-  Bytes tower_input;                       ///< what a layer of the tower reads of the fullest micro-batch
+  Part vision;        ///< tower and projector as one: its costs alone
+  Bytes tower_input;  ///< what a layer of the tower reads of the fullest micro-batch
   workload::VisionBatch vision_batch, fullest_vision_batch;
   // A row for each part, in the order of for_each; of tower and projector as one, last.
   Memo<std::vector<PassCosts>> passes;
   Memo<std::vector<KeptCosts>> kept;
   Memo<std::vector<RerunLoad>> reruns;
-  int builds = 0;                          ///< how often these tables were made anew
+  int builds = 0;  ///< how often these tables were made anew
 
   /// Every part that the model has, in the order of a cost table.
   template <class F>
@@ -98,7 +98,7 @@ memory::CheckpointedLayers tower_checkpoints(const Job& job, const Recompute& re
 class Parts {
  public:
   explicit Parts(const Problem& problem);
-  Parts(const Parts&) = delete;            // tables hold pointers into themselves
+  Parts(const Parts&) = delete;  // tables hold pointers into themselves
   Parts& operator=(const Parts&) = delete;
 
   /// Makes operations and parameters those of `layout`.
@@ -108,8 +108,8 @@ class Parts {
 
   const Part& kind(int k) const { return now_->kinds[std::size_t(k)]; }
   const Part& embedding() const { return now_->embedding; }
-  const Part& head() const { return now_->head; }              ///< with a weight of its own
-  const Part& tied_head() const { return now_->tied_head; }    ///< reuses an embedding on the same stage
+  const Part& head() const { return now_->head; }            ///< with a weight of its own
+  const Part& tied_head() const { return now_->tied_head; }  ///< reuses an embedding on the same stage
   const Part& mtp(bool first_depth) const { return first_depth ? now_->mtp_first : now_->mtp_more; }
   const Part& vision_ends() const { return now_->vision_ends; }
   const Part& vision_layers() const { return now_->vision_layers; }

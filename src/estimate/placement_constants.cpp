@@ -9,10 +9,10 @@ bool PlacementConstants::is_of(const Layout& l, int builds) const {
          l.offload.optimizer_fraction == layout_.offload.optimizer_fraction &&
          l.offload.activation_layers == layout_.offload.activation_layers &&
          l.fsdp_double_buffer == layout_.fsdp_double_buffer && l.overlap.tp_comm == layout_.overlap.tp_comm &&
-         l.overlap.grad_reduce == layout_.overlap.grad_reduce &&   // buckets of gradients
-         (l.pp > 1 || l.overlap.expert_alltoall == layout_.overlap.expert_alltoall) &&   // kept_plan_bytes
-         l.microbatch_group_size == layout_.microbatch_group_size &&
-         l.use_tp_pp_dp_mapping == layout_.use_tp_pp_dp_mapping && l.split == layout_.split;
+         l.overlap.grad_reduce == layout_.overlap.grad_reduce &&                        // buckets of gradients
+         (l.pp > 1 || l.overlap.expert_alltoall == layout_.overlap.expert_alltoall) &&  // kept_plan_bytes
+         l.microbatch_group_size == layout_.microbatch_group_size && l.use_tp_pp_dp_mapping == layout_.use_tp_pp_dp_mapping &&
+         l.split == layout_.split;
 }
 
 bool PlacementConstants::begin(const Layout& layout, int builds) {

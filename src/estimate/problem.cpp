@@ -17,8 +17,7 @@ LayerKinds::LayerKinds(const TextSpec& text, const TrainingSpec& training) {
   }
   prefix_.assign(kinds.size(), std::vector<int>(text.layers.size() + 1, 0));
   for (std::size_t k = 0; k < kinds.size(); ++k)
-    for (std::size_t i = 0; i < text.layers.size(); ++i)
-      prefix_[k][i + 1] = prefix_[k][i] + (kind_of_layer[i] == int(k));
+    for (std::size_t i = 0; i < text.layers.size(); ++i) prefix_[k][i + 1] = prefix_[k][i] + (kind_of_layer[i] == int(k));
 }
 
 Problem::Problem(Job j)

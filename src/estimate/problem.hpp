@@ -31,7 +31,7 @@ struct LayerKinds {
   int size() const { return int(kinds.size()); }
 
  private:
-  std::vector<std::vector<int>> prefix_;   ///< [kind][layer]: how many before it
+  std::vector<std::vector<int>> prefix_;  ///< [kind][layer]: how many before it
 };
 
 /// Everything about a job that no layout changes: read only, shared by threads.
@@ -41,9 +41,9 @@ struct Problem {
   LayerKinds layers;
   compute::Device device;
   topology::Cluster cluster;
-  double expert_load = 1;          ///< rows on the busiest rank over the mean
+  double expert_load = 1;  ///< rows on the busiest rank over the mean
   bool vision = false;
-  workload::SampleLoad sample;     ///< all zero without a tower
+  workload::SampleLoad sample;  ///< all zero without a tower
   int mtp_depth = 0;
   bool has_moe = false;
 };

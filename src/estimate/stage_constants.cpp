@@ -37,9 +37,8 @@ memory::SmallTerms small_terms(const Problem& problem, Evaluation& e, const Layo
   small.workspaces = memory::workspace_bytes(job.stack, job.hardware.gpu.generation, layout.tp, moe);
   const bool gathers = moe && layout.dispatcher == Dispatcher::allgather && job.stack.framework == Framework::megatron;
   const int group = layout.ep * layout.etp;
-  small.gathered_head_input =
-      memory::global_buffer_bytes(head && s.sequence_parallel ? s.tokens : 0,
-                                  gathers && group > 1 ? s.stream_tokens * group : 0, s.hidden, s.e);
+  small.gathered_head_input = memory::global_buffer_bytes(head && s.sequence_parallel ? s.tokens : 0,
+                                                          gathers && group > 1 ? s.stream_tokens * group : 0, s.hidden, s.e);
   small.kept_p2p = memory::kept_p2p_bytes(layout.pp, layout.vpp, stream_bytes(s));
   if (layout.overlap.expert_alltoall)
     small.kept_plan = memory::kept_plan_bytes(layout.pp, e.plan.layers_on(stage), stream_bytes(s));
@@ -89,7 +88,7 @@ void deal_tensors(const Problem& problem, Evaluation& e, const Layout& layout, i
   e.tensor_sizes.clear();
   for_each_part(problem, e.parts, e.plan, stage,
                 [&](const Part& part, int copies) { memory::append_tensor_sizes(part.ops, copies, e.tensor_sizes); });
-  if (!experts_apart(layout))              // one grid, so one list
+  if (!experts_apart(layout))  // one grid, so one list
     for (memory::TensorSize& s : e.tensor_sizes) s.expert = false;
   in.owned_dense = memory::dealt_to_fullest(e.tensor_sizes, false, in.dense_shards);
   in.owned_expert = memory::dealt_to_fullest(e.tensor_sizes, true, in.expert_shards);
@@ -127,8 +126,7 @@ void set_stage_constants(const Problem& problem, Evaluation& e, const Layout& la
   in.stream = stream_bytes(s);
   in.imbalance = problem.expert_load;
   if (c.head) in.pipeline_buffers = memory::pipeline_buffer_bytes(layout.pp, layout.vpp, in.stream);
-  if (c.head || c.embedding)
-    in.batch = memory::batch_bytes(s.tokens, s.sequence, layout.pp, job.stack.attention_mask_in_batch);
+  if (c.head || c.embedding) in.batch = memory::batch_bytes(s.tokens, s.sequence, layout.pp, job.stack.attention_mask_in_batch);
   if (c.head && job.stack.deferred_embedding_wgrad)
     in.deferred_head = memory::deferred_head_bytes(
         s.tokens, s.hidden, s.vocab / s.tp,
@@ -164,8 +162,7 @@ memory::StaticInputs static_inputs(const Problem& problem, const memory::ParamCo
   return in;
 }
 
-StageConstants& stage_constants(const Problem& problem, Evaluation& e, const Layout& layout, const GridSizes& grid,
-                                int stage) {
+StageConstants& stage_constants(const Problem& problem, Evaluation& e, const Layout& layout, const GridSizes& grid, int stage) {
   PlacementConstants::Stage& kept = e.placement().stages[std::size_t(stage)];
   if (!kept.made) set_stage_constants(problem, e, layout, grid, stage, kept.memory), kept.made = true;
   return kept.memory;

@@ -11,8 +11,8 @@ namespace {
 using memory::LiveLayers;
 
 /// The moment, of those of highest load, that costs this stage the most.
-std::size_t dearest_moment(const Problem& problem, const Evaluation& e, const StageConstants& constants,
-                           const LiveCounts& live, bool full) {
+std::size_t dearest_moment(const Problem& problem, const Evaluation& e, const StageConstants& constants, const LiveCounts& live,
+                           bool full) {
   const std::size_t moments = live.chunks->size(), kinds = std::size_t(problem.layers.size());
   if (moments == 1) return 0;
   std::size_t best = 0;
@@ -36,7 +36,7 @@ struct LayerAdder {
   const Parts& parts;
   const Layout& layout;
   std::vector<LiveLayers>& out;
-  int offloaded_layers;   ///< layer-level offload still to hand out
+  int offloaded_layers;  ///< layer-level offload still to hand out
 
   void add(const memory::ActivationProfile& profile, int layers, int live, bool unwinding) {
     if (layers == 0) return;
@@ -73,8 +73,7 @@ memory::GraphInputs graph_inputs(const Job& job, const block::Shapes& s, const L
   // also sets expandable segments (PYTORCH_CUDA_ALLOC_CONF): a run without these has neither.
   in.stream_reuse = job.stack.entry_point == EntryPoint::megatron_bridge && job.stack.expandable_segments;
   in.stream = stage.stream;
-  const bool captures_attention =
-      in.impl == CudaGraphImpl::local || layout.cuda_graph.scopes.contains(GraphScope::attn);
+  const bool captures_attention = in.impl == CudaGraphImpl::local || layout.cuda_graph.scopes.contains(GraphScope::attn);
   if (captures_attention && job.stack.attention_mask_in_batch) in.attention_mask = Bytes(s.tokens * s.sequence);
   for (const LiveLayers& l : stage.layers) {
     const Bytes held = l.profile->scoped.held_by(layout.cuda_graph);
@@ -94,7 +93,8 @@ void set_live_layers(const Problem& problem, Evaluation& e, const Layout& layout
   if (!full && layout.offload.activation_layers == 0) {
     const std::size_t first = moment * std::size_t(problem.layers.size());
     for (const int k : c.order)
-      e.live_layers.push_back({.profile = &e.parts.kind(k).kept->plain, .live = live.layers[first + std::size_t(k)],
+      e.live_layers.push_back({.profile = &e.parts.kind(k).kept->plain,
+                               .live = live.layers[first + std::size_t(k)],
                                .unwinding = c.unwinding[std::size_t(k)]});
     return;
   }
@@ -105,8 +105,7 @@ void set_live_layers(const Problem& problem, Evaluation& e, const Layout& layout
 
 }  // namespace
 
-LiveCounts& live_counts(const Problem& problem, Evaluation& e, const Layout& layout, const GridSizes& grid,
-                        int stage) {
+LiveCounts& live_counts(const Problem& problem, Evaluation& e, const Layout& layout, const GridSizes& grid, int stage) {
   LiveCounts& live = stage_constants(problem, e, layout, grid, stage).live[layout.overlap.expert_alltoall];
   if (live.chunks) return live;
   live.chunks = &e.live.at(pipeline_shape(layout, grid), stage);
@@ -123,8 +122,8 @@ LiveCounts& live_counts(const Problem& problem, Evaluation& e, const Layout& lay
   return live;
 }
 
-const memory::StageInputs& stage_inputs(const Problem& problem, Evaluation& e, const Layout& layout,
-                                        const GridSizes& grid, int stage) {
+const memory::StageInputs& stage_inputs(const Problem& problem, Evaluation& e, const Layout& layout, const GridSizes& grid,
+                                        int stage) {
   StageConstants& c = stage_constants(problem, e, layout, grid, stage);
   const bool full = layout.recompute.granularity == RecomputeGranularity::full;
   const bool uniform = full && layout.recompute.method == RecomputeMethod::uniform;

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-//
-// Computes    forward and backward seconds of one pipeline stage for one micro-batch.
-// Formula     device = sum of its parts' terms; a pass takes soft_max(device, host). Where row counts are read on the
-//             host, forward and backward each take theirs; else the sums over both compete once.
-//             Vision: serial host work, then soft_max(device * wait, host), once a direction; wait = the slowest of
-//             the ranks that meet before the decoder can go on, and of the groups that meet at the end of the step.
-// Source      composition: step-time study of published runs; vision: the study of MoE-VLM runs.
-// Valid when  the host runs ahead of the device between two reads of device values.
-// Ignores     stalls of the data loader; text-only micro-batches in an image workload.
-// Checked by  tests/estimate, tests/measured.
+// Computes:   forward and backward seconds of one pipeline stage for one micro-batch.
+// Formula:    device = sum of its parts' terms; a pass takes soft_max(device, host). Where row counts are read on the host,
+//             forward and backward each take theirs; else the sums over both compete once.
+//             Vision: serial host work, then soft_max(device * wait, host), once a direction; wait = the slowest of the
+//             ranks that meet before the decoder can go on, and of the groups that meet at the end of the step.
+// Source:     composition: step-time study of published runs; vision: the study of MoE-VLM runs.
+// Valid when: the host runs ahead of the device between two reads of device values.
+// Ignores:    stalls of the data loader; text-only micro-batches in an image workload.
+// Checked by: tests/estimate, tests/measured.
 
 #include "estimate/stage_load.hpp"
 
@@ -18,9 +17,10 @@
 namespace shardfit::estimate {
 namespace {
 
-constexpr double kOffloadBehindGemm = 0.7;   // assumed: share of a stage's GEMM time that host copies can hide behind
+constexpr double kOffloadBehindGemm = 0.7;  // assumed: share of a stage's GEMM time that host copies can hide behind
 
-/// Of soft_max, (device^n + host^n)^(1/n): how sharply the slower of the two wins. Assumed: held fixed where the others were fitted.
+/// Of soft_max, (device^n + host^n)^(1/n): how sharply the slower of the two wins. Assumed: held fixed where the others
+/// were fitted.
 constexpr int kSoftMaxExponent = 6;
 
 /// Two numbers side by side, which the machine works on at once: a pass forward and one backward.
@@ -30,8 +30,11 @@ using Both = double __attribute__((vector_size(2 * sizeof(double))));
 /// several a layout, and the library's pow is ten times as long. Coefficients fitted here (Chebyshev, degree 5).
 Both sixth_root(Both x) {
   static_assert(kSoftMaxExponent == 6);
-  const Both t = 2 * x - 3;                // [-1, 1]
-  const Both y = ((((0.000116280239512 * t + -0.000442084547437) * t + 0.00167399767468) * t + -0.00823807565059) * t + 0.0594405994447) * t + 1.06991221019;
+  const Both t = 2 * x - 3;  // [-1, 1]
+  const Both y = ((((0.000116280239512 * t + -0.000442084547437) * t + 0.00167399767468) * t + -0.00823807565059) * t +
+                  0.0594405994447) *
+                     t +
+                 1.06991221019;
   const Both y2 = y * y, y6 = y2 * y2 * y2;
   return y + y * 2 * (x - y6) / (7 * y6 + 5 * x);
 }
@@ -145,10 +148,9 @@ StageSums stage_sums(const Problem& problem, const Evaluation& e, const Layout& 
     sums.rerun.add(part.rerun->pass, n);
     sums.forward.host += part.rerun->forward_host * n;
   });
-  if (layout.recompute.granularity == RecomputeGranularity::full)
-    add_full_rerun(problem, e, layout, stage, sums);
-  sums.copy = (offloaded_activations(problem, e, layout, stage) /
-               gb_per_s(problem.job.hardware.node.host_link_gb_per_s.value)).value;
+  if (layout.recompute.granularity == RecomputeGranularity::full) add_full_rerun(problem, e, layout, stage, sums);
+  sums.copy =
+      (offloaded_activations(problem, e, layout, stage) / gb_per_s(problem.job.hardware.node.host_link_gb_per_s.value)).value;
   return sums;
 }
 

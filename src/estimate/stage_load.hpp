@@ -11,12 +11,14 @@ StageSums stage_sums(const Problem& problem, const Evaluation& evaluation, const
 VisionSeconds vision_seconds(const Evaluation& evaluation, double wait);
 
 /// The time of a stage with these sums. `pairs`: share of its passes that combined 1F1B pairs; `wait`: image_wait.
-StageSeconds stage_seconds(const Problem& problem, const Evaluation& evaluation, int stage, const StageSums& sums,
-                           double pairs, double wait);
+StageSeconds stage_seconds(const Problem& problem, const Evaluation& evaluation, int stage, const StageSums& sums, double pairs,
+                           double wait);
 
 /// Every term of a stage's passes: decoder, embedding, head and MTP; what recompute runs again is apart. `copy`: of the
 /// stage's sums.
-struct StagePasses { PassTime forward, backward; };
+struct StagePasses {
+  PassTime forward, backward;
+};
 StagePasses stage_passes(const Evaluation& evaluation, int stage, double copy);
 
 /// Layers of a kind on a stage that full recompute runs again.
@@ -33,7 +35,8 @@ double soft_max(double device, double host);
 int ranks_waiting_for_images(const Layout& layout, const GridSizes& grid);
 
 /// Load of the slowest rank over the average, for micro-batches whose visual tokens have this `spread`: the slowest of the
-/// ranks that meet in each micro-batch, times the slowest of such groups over a whole step, for which the others wait at its end.
+/// ranks that meet in each micro-batch, times the slowest of such groups over a whole step, for which the others wait at
+/// its end.
 double image_wait(const Layout& layout, const GridSizes& grid, double spread);
 /// The same of the layout at hand, worked out once a placement; 1 without a tower.
 double image_wait(const Problem& problem, Evaluation& evaluation, const Layout& layout, const GridSizes& grid);

@@ -43,7 +43,7 @@ void StageWorks::count(const Problem& problem, const StagePlan& plan) {
     for (int v = 0; v < plan.vpp; ++v) {
       const Chunk& chunk = plan.at(stage, v);
       for (std::size_t k = 0; k < kinds; ++k) layers[k] += problem.layers.count(int(k), chunk.first_layer, chunk.num_layers);
-      work.embeddings += chunk.embedding;   // an MTP depth looks its shifted tokens up itself
+      work.embeddings += chunk.embedding;  // an MTP depth looks its shifted tokens up itself
       work.mtp_layers += chunk.mtp_layers;
       work.heads += chunk.head;
     }

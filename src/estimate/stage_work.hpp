@@ -11,11 +11,11 @@ namespace shardfit::estimate {
 
 /// What a plan puts on one stage, all its chunks together.
 struct StageWork {
-  std::span<const int> layers;     ///< of each kind
-  int embeddings = 0;              ///< chunks that embed the decoder's tokens
+  std::span<const int> layers;  ///< of each kind
+  int embeddings = 0;           ///< chunks that embed the decoder's tokens
   int mtp_layers = 0, heads = 0;
-  bool vision = false;             ///< its first chunk has the tower
-  bool repeats = false;            ///< runs what its predecessor runs; see same_work_as_previous
+  bool vision = false;   ///< its first chunk has the tower
+  bool repeats = false;  ///< runs what its predecessor runs; see same_work_as_previous
 };
 
 /// The stages of one plan: made once a plan, read for every layout that has it.
@@ -33,13 +33,13 @@ class StageWorks {
  private:
   void count(const Problem& problem, const StagePlan& plan);
 
-  int pp_ = 0, vpp_ = 0;           ///< of the plan at hand; 0: none
+  int pp_ = 0, vpp_ = 0;  ///< of the plan at hand; 0: none
   PipelineSplit split_;
   bool planned_ = false;
   int plans_ = 0;
   std::vector<int> distinct_;
   std::vector<StageWork> stages_;
-  std::vector<int> layers_;        ///< [stage][kind]
+  std::vector<int> layers_;  ///< [stage][kind]
 };
 
 /// Whether a stage runs what its predecessor runs: as many layers of each kind in each chunk, and nothing but layers.

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-//
-// Computes    the time of one training step, by term.
-// Formula     micro-batches of the slowest stage + bubble + stage transfers + exposed data-parallel traffic + optimizer
-//             + offload + a fixed overhead.
-// Source      composition: step-time study of published runs; schedule: schedule/step_time.hpp.
-// Valid when  all ranks of a stage take the same time but for the stated imbalances.
-// Ignores     checkpointing, evaluation, logging beyond the fixed overhead.
-// Checked by  tests/estimate, tests/measured, tests/laws.
+// Computes:   the time of one training step, by term.
+// Formula:    micro-batches of the slowest stage + bubble + stage transfers + exposed data-parallel traffic + optimizer +
+//             offload + a fixed overhead.
+// Source:     composition: step-time study of published runs; schedule: schedule/step_time.hpp.
+// Valid when: all ranks of a stage take the same time but for the stated imbalances.
+// Ignores:    checkpointing, evaluation, logging beyond the fixed overhead.
+// Checked by: tests/estimate, tests/measured, tests/laws.
 
 #include "estimate/step.hpp"
 
@@ -64,8 +63,7 @@ compute::OptimizerLoad optimizer_load(const Problem& problem, Evaluation& e, con
   const double dense = double(p.dense + p.dense_fp32), expert = double(p.expert + p.expert_fp32);
   const bool sharded = layout.sharding != Sharding::none;
   const double dense_shards = sharded ? std::max(1, grid.dp * layout.cp / layout.optimizer_instances) : 1;
-  const double expert_shards =
-      sharded ? (apart ? std::max(1, grid.edp / layout.optimizer_instances) : dense_shards) : 1;
+  const double expert_shards = sharded ? (apart ? std::max(1, grid.edp / layout.optimizer_instances) : dense_shards) : 1;
   const bool grads_sharded = layout.sharding != Sharding::none && layout.sharding != Sharding::optimizer &&
                              layout.sharding != Sharding::layerwise;
   compute::OptimizerLoad load;
@@ -75,7 +73,8 @@ compute::OptimizerLoad optimizer_load(const Problem& problem, Evaluation& e, con
   const double copied_dense = double(p.linear_trainable_dense) + double(p.copy_bytes - p.copy_bytes_expert) / 2;
   const double copied_expert = double(p.linear_trainable_expert) + double(p.copy_bytes_expert) / 2;
   const bool shards_copies = layout.sharding == Sharding::full;
-  load.parameter_elements = shards_copies ? copied_dense / dense_shards + copied_expert / expert_shards : copied_dense + copied_expert;
+  load.parameter_elements = shards_copies ? copied_dense / dense_shards + copied_expert / expert_shards
+                                          : copied_dense + copied_expert;
   load.offload_fraction = layout.offload.optimizer_fraction;
   load.host_link = problem.job.hardware.node.host_link_gb_per_s.value * kGB;
   return load;
@@ -103,8 +102,8 @@ const StepConstants& step_constants(const Problem& problem, Evaluation& e, const
   for_each_data_parallel_call(problem, e, layout, grid, stage, [&](const DataParallelCall& call) {
     (call.exposed ? c.exposed : call.gradient ? c.reductions : c.gathers) += call.seconds * call.calls;
   });
-  c.optimizer = compute::optimizer_step_time(optimizer_load(problem, e, layout, grid, stage),
-                                             problem.job.training.optimizer, problem.job.training.precision, problem.device) +
+  c.optimizer = compute::optimizer_step_time(optimizer_load(problem, e, layout, grid, stage), problem.job.training.optimizer,
+                                             problem.job.training.precision, problem.device) +
                 muon_seconds(problem, e, layout, grid, stage);
   kept.step_made = true;
   return c;
@@ -160,10 +159,13 @@ SlowestStage slowest_stage(const Problem& problem, Evaluation& e, const Layout& 
 
 /// The pace of the layout at hand, with its slowest stage.
 Pace& pace_of(const Problem& problem, Evaluation& e, const Layout& layout, const GridSizes& grid) {
-  e.paces().begin({.builds = e.parts.builds(), .plans = e.works.plans(), .microbatches = grid.microbatches,
-                 .group = pipeline_shape(layout, grid).group, .offloaded_layers = layout.offload.activation_layers,
-                 .image_wait = image_wait(problem, e, layout, grid),
-                 .transfer = boundary_transfer(e, layout, grid)});
+  e.paces().begin({.builds = e.parts.builds(),
+                   .plans = e.works.plans(),
+                   .microbatches = grid.microbatches,
+                   .group = pipeline_shape(layout, grid).group,
+                   .offloaded_layers = layout.offload.activation_layers,
+                   .image_wait = image_wait(problem, e, layout, grid),
+                   .transfer = boundary_transfer(e, layout, grid)});
   Pace& pace = e.paces().at(e.parts.cost_number(), layout.overlap.expert_alltoall);
   if (pace.has_slowest) return pace;
   pace.slowest = slowest_stage(problem, e, layout, grid);
@@ -178,8 +180,8 @@ TimeLedger microbatch_ledger(const Problem& problem, Evaluation& e, const Layout
   const double slowdown = problem.job.time[Coefficient::overlap_slowdown], m = grid.microbatches;
   const StageSeconds& slowest = of.seconds;
   const StagePasses passes = stage_passes(e, of.stage, of.copy);
-  const schedule::StepTime step =
-      e.timer.time(pipeline_shape(layout, grid), e.paces().forward, e.paces().backward, boundary_transfer(e, layout, grid));
+  const schedule::StepTime step = e.timer.time(pipeline_shape(layout, grid), e.paces().forward, e.paces().backward,
+                                               boundary_transfer(e, layout, grid));
   TimeLedger ledger;
   add_pass(ledger, passes.forward, m, slowest.ep_hidden, slowdown);
   add_pass(ledger, passes.backward, m, slowest.ep_hidden, slowdown);
@@ -195,7 +197,7 @@ TimeLedger microbatch_ledger(const Problem& problem, Evaluation& e, const Layout
 }  // namespace
 
 double step_floor(const Problem& problem, Evaluation& e, const Layout& layout, const GridSizes& grid) {
-  constexpr double kRounding = 1e-9;       // far more than sums of some dozens of terms are off
+  constexpr double kRounding = 1e-9;  // far more than sums of some dozens of terms are off
   const double busy = grid.microbatches * pace_of(problem, e, layout, grid).slowest.seconds.total();
   return (busy + milliseconds(problem.job.time[Coefficient::step_overhead_ms]).value) * (1 - kRounding);
 }
@@ -236,7 +238,7 @@ StepAddition added_once(const Problem& problem, Evaluation& e, const Layout& lay
 StepAccount step_account(const Problem& problem, Evaluation& e, const Layout& layout, const GridSizes& grid) {
   Pace& pace = pace_of(problem, e, layout, grid);
   if (!pace.has_ledger) {
-    if (e.paces().filled != &pace) slowest_stage(problem, e, layout, grid);   // another layout's seconds stand there
+    if (e.paces().filled != &pace) slowest_stage(problem, e, layout, grid);  // another layout's seconds stand there
     e.paces().filled = &pace;
     pace.ledger = microbatch_ledger(problem, e, layout, grid, pace.slowest);
     note_windows(e, layout, e.paces(), pace);

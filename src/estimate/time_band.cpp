@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Computes: one sigma of the relative error of the step time.
-// Formula:  sqrt(site^2 + (band^2 - known^2)): `band` is that of the least known thing in the layout, `site` the calibrated
-//           band of the cluster, or `known` where it has none: then the band comes out as it is.
-// Source:   docs/accuracy.md (runs left out of the fit); sums of independent errors.
+// Computes:   one sigma of the relative error of the step time.
+// Formula:    sqrt(site^2 + (band^2 - known^2)): `band` is that of the least known thing in the layout, `site` the
+//             calibrated band of the cluster, or `known` where it has none: then the band comes out as it is.
+// Source:     docs/accuracy.md (runs left out of the fit); sums of independent errors.
 // Valid when: the site's runs have known blocks: what a host or a new block adds was not measured there.
-// Ignores:  that two reasons may hold at once (the larger band is taken).
+// Ignores:    that two reasons may hold at once (the larger band is taken).
 // Checked by: tests/laws/time_band_test.cpp.
 #include "estimate/time_band.hpp"
 
@@ -15,7 +15,7 @@
 namespace shardfit::estimate {
 namespace {
 
-constexpr double kHostShare = 0.05;   // assumed: of a step, from which on the host decides
+constexpr double kHostShare = 0.05;  // assumed: of a step, from which on the host decides
 
 struct Band {
   double sigma;
@@ -30,7 +30,8 @@ constexpr Band kNetwork{TimeBands::host_or_network, "expert traffic crosses NVLi
                         "expert traffic crosses NVLink domains; cluster calibrated with its own runs"};
 constexpr Band kHost{TimeBands::host_or_network, "the host decides a part of the step",
                      "the host decides a part of the step; cluster calibrated with its own runs"};
-constexpr Band kKnown{TimeBands::known, "known blocks on a measured GPU", "known blocks on a cluster calibrated with its own runs"};
+constexpr Band kKnown{TimeBands::known, "known blocks on a measured GPU",
+                      "known blocks on a cluster calibrated with its own runs"};
 
 bool has_new_attention(const TextSpec& text) {
   return std::any_of(text.mixers.begin(), text.mixers.end(),

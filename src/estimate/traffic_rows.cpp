@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-//
-// Computes    the traffic ledger: every collective of one rank of each stage, with what it sends and how long it is busy.
-// Formula     calls of an operation * layers * micro-batches; recompute sends the forward of what it covers once more;
-//             a stage sends each chunk's output on, but for the last chunk of the last stage, and each chunk's input
-//             gradient back, but for the first chunk of the first stage.
-// Source      the operation lists at the stated routing, gradient_traffic.hpp, stage_load.hpp, step.hpp: what time reads.
-// Valid when  the rank is the busiest of its stage where experts are imbalanced.
-// Ignores     scalars (losses, token counts), probabilities of routed tokens.
-// Checked by  tests/oracle/traffic_test.cpp, rank by rank.
+// Computes:   the traffic ledger: every collective of one rank of each stage, with what it sends and how long it is busy.
+// Formula:    calls of an operation * layers * micro-batches; recompute sends the forward of what it covers once more; a
+//             stage sends each chunk's output on, but for the last chunk of the last stage, and each chunk's input gradient
+//             back, but for the first chunk of the first stage.
+// Source:     the operation lists at the stated routing, gradient_traffic.hpp, stage_load.hpp, step.hpp: what time reads.
+// Valid when: the rank is the busiest of its stage where experts are imbalanced.
+// Ignores:    scalars (losses, token counts), probabilities of routed tokens.
+// Checked by: tests/oracle/traffic_test.cpp, rank by rank.
 
 #include "compute/optimizer_step.hpp"
 #include "estimate/gradient_traffic.hpp"
@@ -70,8 +69,8 @@ class StageTraffic {
   }
 
   void set_per_microbatch(TrafficRow& row) const {
-    row.bytes_per_microbatch =
-        (row.nvlink_bytes_per_step + row.network_bytes_per_step + row.host_bytes_per_step) / grid_.microbatches;
+    row.bytes_per_microbatch = (row.nvlink_bytes_per_step + row.network_bytes_per_step + row.host_bytes_per_step) /
+                               grid_.microbatches;
   }
 
   void add_work(const block::Op& op, const block::Work& work, std::string_view phase, double layers) {
@@ -128,7 +127,9 @@ class StageTraffic {
       const int chunks = layout_.vpp - (at_the_end ? 1 : 0);
       if (chunks == 0) return;
       const double leaving = share_in_another_domain(other);
-      const block::Traffic call{.name = what, .group = Group::pp, .kind = CollectiveKind::send_recv,
+      const block::Traffic call{.name = what,
+                                .group = Group::pp,
+                                .kind = CollectiveKind::send_recv,
                                 .bytes = double(s.stream_tokens * s.hidden * s.e)};
       TrafficRow& row = add(what, phase, call, double(grid_.microbatches) * chunks, leaving > 0 ? across : inside);
       const double sent = row.nvlink_bytes_per_step + row.network_bytes_per_step;
@@ -158,13 +159,13 @@ class StageTraffic {
     for_each_data_parallel_call(problem_, e_, layout_, grid_, stage_, [&](const DataParallelCall& call) {
       const block::Traffic t{.name = call.what, .group = call.group, .kind = call.kind, .bytes = call.bytes};
       TrafficRow& row = add(call.what, "step", t, call.calls, e_.parts.links_of(call.shape));
-      row.busy_s = call.seconds * call.calls;   // as SHARP has it, where that reduces
+      row.busy_s = call.seconds * call.calls;  // as SHARP has it, where that reduces
       row.hides_behind = call.exposed ? "nothing" : call.gradient ? "backward" : "forward";
       const bool whole = layout_.sharding == Sharding::full || layout_.sharding == Sharding::full_torch;
       const bool scatters = call.kind == CollectiveKind::reduce_scatter;
       if ((whole && (scatters || call.kind == CollectiveKind::all_gather)) ||
           (layout_.sharding == Sharding::optimizer_grads && scatters))
-        set_per_microbatch(row);   // Megatron-FSDP and FSDP2
+        set_per_microbatch(row);  // Megatron-FSDP and FSDP2
     });
   }
 

@@ -12,9 +12,9 @@ std::vector<StageTime> stage_times(const Problem& problem, Evaluation& e, const 
   std::vector<StageTime> times;
   for (int stage = 0; stage < layout.pp; ++stage) {
     const StageSums sums = stage_sums(problem, e, layout, stage);
-    const StageSeconds seconds =
-        stage_seconds(problem, e, stage, sums, schedule::combined_1f1b_pairs(pipeline_shape(layout, grid), stage),
-                      image_wait(problem, e, layout, grid));
+    const StageSeconds seconds = stage_seconds(problem, e, stage, sums,
+                                               schedule::combined_1f1b_pairs(pipeline_shape(layout, grid), stage),
+                                               image_wait(problem, e, layout, grid));
     times.push_back({stage, seconds.forward_s, seconds.backward_s, sums.forward.host, sums.backward.host + sums.rerun.host});
   }
   return times;
@@ -36,8 +36,8 @@ std::vector<TensorRow> tensor_rows(const Problem& problem, Evaluation& e, const 
       }
       for (const memory::LiveLayers& live : in.layers)
         if (live.profile == &part.kept->checkpointed)
-          rows.push_back({"checkpoint", "block input", MemoryTerm::saved_checkpoints, stage, int(live.live),
-                          live.profile->saved_total()});
+          rows.push_back(
+              {"checkpoint", "block input", MemoryTerm::saved_checkpoints, stage, int(live.live), live.profile->saved_total()});
     }
   }
   return rows;
@@ -85,33 +85,37 @@ int chunk_without_choice(const Problem& problem, const Layout& layout) {
 void set_remarks(const Problem& problem, const Layout& layout, Estimate& out) {
   const Job& job = problem.job;
   if (const int stage = chunk_without_choice(problem, layout); stage >= 0 && job.stack.framework == Framework::megatron)
-    out.warnings.push_back("stage " + std::to_string(stage) + " starts on a layer that reads an earlier layer's choice of keys: "
+    out.warnings.push_back("stage " + std::to_string(stage) +
+                           " starts on a layer that reads an earlier layer's choice of keys: "
                            "Megatron-Core refuses that (layout.pipeline_layout)");
   if (layout.overlap.delay_wgrad)
     out.unmodelled.push_back("delayed weight gradients: no effect on time beyond expert overlap is modelled");
-  if (job.stack.moe_shared_expert_overlap)
-    out.unmodelled.push_back("shared-expert overlap: counted as running in line");
+  if (job.stack.moe_shared_expert_overlap) out.unmodelled.push_back("shared-expert overlap: counted as running in line");
   if (job.stack.nccl_user_buffers) out.unmodelled.push_back("NCCL user buffers: no effect on time is modelled");
   if (job.stack.use_sharp && !job.hardware.fabric.sharp)
-    out.warnings.push_back(job.hardware.name + " has no switches that reduce (fabric.sharp): stack.use_sharp counts for nothing");
+    out.warnings.push_back(job.hardware.name +
+                           " has no switches that reduce (fabric.sharp): stack.use_sharp counts for nothing");
   else if (job.stack.use_sharp && layout.sharding != Sharding::none)
     out.unmodelled.push_back("SHARP for reduce-scatter and gather: counted as rings");
-  if (problem.vision && job.stack.vision_dp_when_cp && layout.cp > 1 &&
-      !tower_build(job.model, job.stack).split_over_tp)
-    out.warnings.push_back("stack.vision_dp_when_cp has no effect: this tower is a published module, and every "
-                           "context-parallel rank runs all of its patches");
+  if (problem.vision && job.stack.vision_dp_when_cp && layout.cp > 1 && !tower_build(job.model, job.stack).split_over_tp)
+    out.warnings.push_back(
+        "stack.vision_dp_when_cp has no effect: this tower is a published module, and every "
+        "context-parallel rank runs all of its patches");
   if (problem.vision && tower_family(job.model).whole_score_bias && job.stack.entry_point == EntryPoint::megatron_bridge)
-    out.unmodelled.push_back("attention of " + job.model.name + " with images: Megatron-Bridge adds a bias of [s, s] to it, twice in memory, and "
+    out.unmodelled.push_back("attention of " + job.model.name +
+                             " with images: Megatron-Bridge adds a bias of [s, s] to it, twice in memory, and "
                              "computes both halves of the scores");
   if (problem.sample.tokens > job.training.sequence_length)
-    out.warnings.push_back("samples of " + std::to_string(std::llround(problem.sample.tokens)) + " tokens are longer than rows of " +
-                           std::to_string(job.training.sequence_length) + ": counted as cut (training.sequence_length)");
+    out.warnings.push_back("samples of " + std::to_string(std::llround(problem.sample.tokens)) +
+                           " tokens are longer than rows of " + std::to_string(job.training.sequence_length) +
+                           ": counted as cut (training.sequence_length)");
   if (out.sample.executed_sequence > 0 && out.sample.executed_sequence < job.training.sequence_length &&
       layout.cuda_graph.impl != CudaGraphImpl::none)
     out.warnings.push_back("CUDA graphs need rows of one length: here they vary from one micro-batch to the next");
   if (out.sample.executed_sequence > 0 && out.sample.executed_sequence < job.training.sequence_length)
-    out.warnings.push_back("rows run at " + std::to_string(out.sample.executed_sequence) +
-                           " tokens, the longest of those that wait for one another: this stack does not pad them (stack.vision_pads_when_ep)");
+    out.warnings.push_back(
+        "rows run at " + std::to_string(out.sample.executed_sequence) +
+        " tokens, the longest of those that wait for one another: this stack does not pad them (stack.vision_pads_when_ep)");
   if (job.stack.deepep_version == 2 && layout.dispatcher == Dispatcher::deepep && problem.has_moe)
     out.unmodelled.push_back("buffers of DeepEP 2: counted as those of DeepEP 1");
   if (layout.cp > 1 && layout.cp_comm_type == CpCommType::a2a_p2p)

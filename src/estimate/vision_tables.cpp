@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-//
-// Computes    operations, profiles and passes of the vision tower and its projection for a layout.
-// Formula     time is that of the average micro-batch, memory that of the fullest, both of the context-parallel rank with
+// Computes:   operations, profiles and passes of the vision tower and its projection for a layout.
+// Formula:    time is that of the average micro-batch, memory that of the fullest, both of the context-parallel rank with
 //             the most images where these share them out. A tower whose layers run again keeps their inputs, and a share of
 //             what the layers keep: those that the decoder's method leaves alone.
-// Source      Megatron-Bridge models/qwen_vl/modelling_qwen3_vl/{transformer_config,transformer_block}.py.
-// Valid when  the layers of a tower are alike.
-// Ignores     DeepStack mergers between a frozen tower's checkpointed layers get no gradient in Megatron-Bridge (its
+// Source:     Megatron-Bridge models/qwen_vl/modelling_qwen3_vl/{transformer_config,transformer_block}.py.
+// Valid when: the layers of a tower are alike.
+// Ignores:    DeepStack mergers between a frozen tower's checkpointed layers get no gradient in Megatron-Bridge (its
 //             checkpoints are re-entrant); here they train.
-// Checked by  tests/laws/vision_laws_test.cpp, tests/laws/workload_laws_test.cpp.
+// Checked by: tests/laws/vision_laws_test.cpp, tests/laws/workload_laws_test.cpp.
 
 #include <algorithm>
 #include <cmath>
@@ -85,11 +84,17 @@ void Parts::build_vision(const Layout& layout, const block::Shapes& loaded) {
   // Qwen3-VL's towers, published or Bridge's own, interpolate positions in Python lists; others on the device.
   const bool loops = built_of_megatron_layers(job.model);
   const auto load_of = [split, loops](const workload::VisionBatch& own, const workload::VisionBatch& all) {
-    return block::VisionLoad{.patches = own.patches, .patches_squared = own.patches_squared, .tokens = own.tokens,
-                             .images = own.images, .spans = own.steps, .positions = loops ? own.positions : 0, .all_tokens = all.tokens,
+    return block::VisionLoad{.patches = own.patches,
+                             .patches_squared = own.patches_squared,
+                             .tokens = own.tokens,
+                             .images = own.images,
+                             .spans = own.steps,
+                             .positions = loops ? own.positions : 0,
+                             .all_tokens = all.tokens,
                              .split_over_cp = split};
   };
-  const block::VisionLoad usual_load = load_of(now_->vision_batch, usual), most_load = load_of(now_->fullest_vision_batch, most);
+  const block::VisionLoad usual_load = load_of(now_->vision_batch, usual),
+                          most_load = load_of(now_->fullest_vision_batch, most);
   now_->tower_input = Bytes(std::llround(most_load.patches) * vision.hidden_size * kBf16Bytes);
 
   const auto make = [&](Part& part, auto operations) {
@@ -113,15 +118,14 @@ void Parts::build_vision(const Layout& layout, const block::Shapes& loaded) {
 
 /// Adds the three parts of the tower, then all as one.
 void Parts::keep_vision(const Layout& layout, std::vector<KeptCosts>& rows) const {
-  Layout own = layout;                     // full recompute is the tower's own business
+  Layout own = layout;  // full recompute is the tower's own business
   if (own.recompute.granularity == RecomputeGranularity::full) own.recompute = {};
   const KeptCosts ends = keep(now_->vision_ends, own, MemoryTerm::saved_vision, {});
   KeptCosts layers = keep(now_->vision_layers, own, MemoryTerm::saved_vision, {});
   const KeptCosts projector = keep(now_->vision_projector, own, MemoryTerm::saved_vision, {});
   const memory::CheckpointedLayers again = tower_checkpoints(problem_.job, layout.recompute);
   if (again.checkpoints > 0)
-    layers.plain = layers.checkpointed =
-        checkpointed(layers.plain, again, problem_.job.model.vision->depth, now_->tower_input);
+    layers.plain = layers.checkpointed = checkpointed(layers.plain, again, problem_.job.model.vision->depth, now_->tower_input);
   KeptCosts all = ends;
   add_profile(all.plain, layers.plain);
   add_profile(all.plain, projector.plain);

@@ -19,11 +19,9 @@ PipelineSplit layout_string(std::string text) {
 
 }  // namespace
 
-std::optional<PipelineSplit> assumed_split(const ModelSpec& model, const TrainingSpec& training,
-                                           const Layout& layout) {
+std::optional<PipelineSplit> assumed_split(const ModelSpec& model, const TrainingSpec& training, const Layout& layout) {
   const PipelineSplit& stated = layout.split;
-  if (layout.pp == 1)
-    return stated.kind == SplitKind::first_last ? std::optional(PipelineSplit{}) : std::nullopt;
+  if (layout.pp == 1) return stated.kind == SplitKind::first_last ? std::optional(PipelineSplit{}) : std::nullopt;
   const int mtp = mtp_depth(model.text, training);
   if (stated.kind == SplitKind::layout_string && mtp == 0 && stated.text.find('m') != std::string::npos) {
     std::string text = stated.text;

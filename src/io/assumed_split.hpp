@@ -18,7 +18,6 @@ namespace shardfit::io {
 ///   the first fewer where the last cannot take it all. "Et|(tt|)*30mL", "Et*4|(t*4|)*14tmL" and
 ///   Megatron-SWIFT's decoder_last_pipeline_num_layers are of this form. Hybrids split by their pattern, so
 ///   are left alone.
-std::optional<PipelineSplit> assumed_split(const ModelSpec& model, const TrainingSpec& training,
-                                           const Layout& layout);
+std::optional<PipelineSplit> assumed_split(const ModelSpec& model, const TrainingSpec& training, const Layout& layout);
 
 }  // namespace shardfit::io

@@ -55,8 +55,7 @@ EnumSet<RecomputeModule> modules_of(const Job& job) {
 
 /// `moe` re-runs the whole MoE layer, so the activation and the shared experts inside it add nothing.
 bool is_alias(EnumSet<RecomputeModule> set) {
-  return set.contains(RecomputeModule::moe) &&
-         set.intersects({RecomputeModule::moe_act, RecomputeModule::shared_experts});
+  return set.contains(RecomputeModule::moe) && set.intersects({RecomputeModule::moe_act, RecomputeModule::shared_experts});
 }
 
 Recompute full(RecomputeMethod method, int layers) {
@@ -87,8 +86,7 @@ std::vector<int> all_pp(const Job& job) { return divisors(job.gpus, layers_of(jo
 std::vector<int> all_vpp(const Job& job, const std::vector<int>& pp) {
   std::vector<int> found;
   for (int vpp = 1; vpp <= kMostChunks; ++vpp)
-    if (vpp == 1 || std::any_of(pp.begin(), pp.end(),
-                                [&](int p) { return p > 1 && chunks_divide(layers_of(job), p, vpp); }))
+    if (vpp == 1 || std::any_of(pp.begin(), pp.end(), [&](int p) { return p > 1 && chunks_divide(layers_of(job), p, vpp); }))
       found.push_back(vpp);
   return found;
 }

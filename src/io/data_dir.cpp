@@ -32,15 +32,12 @@ std::string data_dir() {
   if (const char* set = std::getenv("SHARDFIT_DATA_DIR"); set != nullptr && *set != '\0') return set;
   if (const fs::path here = program_folder(); !here.empty()) {
     if (holds_data(here)) return here.string();
-    if (const fs::path shared = here.parent_path() / "share" / "shardfit"; holds_data(shared))
-      return shared.string();
+    if (const fs::path shared = here.parent_path() / "share" / "shardfit"; holds_data(shared)) return shared.string();
   }
   return SHARDFIT_DATA_DIR;
 }
 
-bool is_path(const std::string& name) {
-  return name.find('/') != std::string::npos || name.ends_with(".json");
-}
+bool is_path(const std::string& name) { return name.find('/') != std::string::npos || name.ends_with(".json"); }
 
 std::vector<std::string> list_folder(const std::string& folder) {
   std::vector<std::string> names;
@@ -59,8 +56,7 @@ std::string find_data(const std::string& folder, const std::string& name, const 
   const std::vector<std::string> names = list_folder(folder);
   const std::vector<std::string_view> words(names.begin(), names.end());
   const auto near = nearest_name(name, words);
-  throw InputError(asked.file, asked.pointer, "\"" + name + "\"",
-                   "a name in " + folder + "/ or a path that ends in .json",
+  throw InputError(asked.file, asked.pointer, "\"" + name + "\"", "a name in " + folder + "/ or a path that ends in .json",
                    near ? "did you mean \"" + *near + "\"?" : "");
 }
 

@@ -57,8 +57,8 @@ void add_family_code(Json& model, std::vector<std::string>* notes) {
     any |= fill_each(text, "mixers", [&](Json& mixer) { return fill_mixer(mixer, code); });
     if (code.final_logit_softcapping > 0) any |= fill(text, "final_logit_softcapping", code.final_logit_softcapping);
     if (any && notes)
-      notes->push_back("activation, norms and soft cap of the logits are taken as the code of family " + std::string(code.family) +
-                       " has them (model.family)");
+      notes->push_back("activation, norms and soft cap of the logits are taken as the code of family " +
+                       std::string(code.family) + " has them (model.family)");
     return;
   }
 }

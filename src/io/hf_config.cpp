@@ -15,9 +15,9 @@ struct HfFamily {
   const char* qk_norm = "none";
   bool qkv_bias = false;
   bool mla = false;
-  bool indexer = false;                ///< DeepSeek sparse attention
-  const char* score = "softmax";       ///< the router's, where the configuration does not say
-  const char* topk_method = "";        ///< the same
+  bool indexer = false;           ///< DeepSeek sparse attention
+  const char* score = "softmax";  ///< the router's, where the configuration does not say
+  const char* topk_method = "";   ///< the same
 };
 
 constexpr HfFamily kFamilies[] = {
@@ -30,24 +30,71 @@ constexpr HfFamily kFamilies[] = {
     {.model_type = "qwen2_moe", .experts = "num_experts", .expert_width = "moe_intermediate_size", .qkv_bias = true},
     {.model_type = "qwen3_moe", .experts = "num_experts", .expert_width = "moe_intermediate_size", .qk_norm = "per_head"},
     {.model_type = "deepseek_v2", .experts = "n_routed_experts", .expert_width = "moe_intermediate_size", .mla = true},
-    {.model_type = "deepseek_v3", .experts = "n_routed_experts", .expert_width = "moe_intermediate_size", .mla = true,
-     .score = "sigmoid", .topk_method = "noaux_tc"},
-    {.model_type = "deepseek_v32", .experts = "n_routed_experts", .expert_width = "moe_intermediate_size", .mla = true,
-     .indexer = true, .score = "sigmoid", .topk_method = "noaux_tc"},
-    {.model_type = "glm_moe_dsa", .experts = "n_routed_experts", .expert_width = "moe_intermediate_size", .mla = true,
-     .indexer = true, .score = "sigmoid", .topk_method = "noaux_tc"},
-    {.model_type = "kimi_k2", .experts = "n_routed_experts", .expert_width = "moe_intermediate_size", .mla = true,
-     .score = "sigmoid", .topk_method = "noaux_tc"},
+    {.model_type = "deepseek_v3",
+     .experts = "n_routed_experts",
+     .expert_width = "moe_intermediate_size",
+     .mla = true,
+     .score = "sigmoid",
+     .topk_method = "noaux_tc"},
+    {.model_type = "deepseek_v32",
+     .experts = "n_routed_experts",
+     .expert_width = "moe_intermediate_size",
+     .mla = true,
+     .indexer = true,
+     .score = "sigmoid",
+     .topk_method = "noaux_tc"},
+    {.model_type = "glm_moe_dsa",
+     .experts = "n_routed_experts",
+     .expert_width = "moe_intermediate_size",
+     .mla = true,
+     .indexer = true,
+     .score = "sigmoid",
+     .topk_method = "noaux_tc"},
+    {.model_type = "kimi_k2",
+     .experts = "n_routed_experts",
+     .expert_width = "moe_intermediate_size",
+     .mla = true,
+     .score = "sigmoid",
+     .topk_method = "noaux_tc"},
 };
 
 /// Keys that say nothing of a layer's shape or work: how weights start, what tokens mean, how generation and losses go, rope's
 /// angles, the checkpoint's format. Those of shapes that a family does not read are not here.
-constexpr std::string_view kNoShape[] = {
-    "_name_or_path", "architectures", "attention_dropout", "aux_loss_alpha", "auto_map", "bos_token_id", "dtype", "eos_token_id", "ep_size",
-    "id2label", "index_share_for_mtp_iteration", "indexer_rope_interleave", "initializer_range", "label2id", "max_window_layers", "norm_topk_prob", "original_max_position_embeddings",
-    "output_router_logits", "pad_token_id", "partial_rotary_factor", "pretraining_tp", "quantization_config", "rms_norm_eps",
-    "rope_interleave", "rope_parameters", "rope_scaling", "rope_theta", "routed_scaling_factor", "router_aux_loss_coef",
-    "router_jitter_noise", "seq_aux", "torch_dtype", "transformers_version", "unk_token_id", "use_cache"};
+constexpr std::string_view kNoShape[] = {"_name_or_path",
+                                         "architectures",
+                                         "attention_dropout",
+                                         "aux_loss_alpha",
+                                         "auto_map",
+                                         "bos_token_id",
+                                         "dtype",
+                                         "eos_token_id",
+                                         "ep_size",
+                                         "id2label",
+                                         "index_share_for_mtp_iteration",
+                                         "indexer_rope_interleave",
+                                         "initializer_range",
+                                         "label2id",
+                                         "max_window_layers",
+                                         "norm_topk_prob",
+                                         "original_max_position_embeddings",
+                                         "output_router_logits",
+                                         "pad_token_id",
+                                         "partial_rotary_factor",
+                                         "pretraining_tp",
+                                         "quantization_config",
+                                         "rms_norm_eps",
+                                         "rope_interleave",
+                                         "rope_parameters",
+                                         "rope_scaling",
+                                         "rope_theta",
+                                         "routed_scaling_factor",
+                                         "router_aux_loss_coef",
+                                         "router_jitter_noise",
+                                         "seq_aux",
+                                         "torch_dtype",
+                                         "transformers_version",
+                                         "unk_token_id",
+                                         "use_cache"};
 
 constexpr const char* kWriteOne = "write a model file: copy the nearest of models/; models/README.md names every key";
 
@@ -79,16 +126,22 @@ void refuse_layer_types(Object& config) {
 Json mixer_of(Object& config, const HfFamily& family, int hidden) {
   const int heads = config.at("num_attention_heads").as_int(1);
   refuse_layer_types(config);
-  if (config.get("use_sliding_window", false)) config.at("use_sliding_window").refuse("false: which layers have a window is not told", kWriteOne);
+  if (config.get("use_sliding_window", false))
+    config.at("use_sliding_window").refuse("false: which layers have a window is not told", kWriteOne);
   if (family.mla) {
-    if (config.get("attention_bias", false)) config.at("attention_bias").refuse("false: biases of latent projections are not modelled");
-    for (const char* key : {"num_key_value_heads", "head_dim", "qk_head_dim"}) config.ignore(key);   // follow from the others
-    Json mla = {{"kind", "mla"}, {"num_attention_heads", heads},
-            {"q_lora_rank", config.find("q_lora_rank") ? Json(config.at("q_lora_rank").as_int(1)) : Json()},
-            {"kv_lora_rank", config.at("kv_lora_rank").as_int(1)}, {"qk_nope_head_dim", config.at("qk_nope_head_dim").as_int(0)},
-            {"qk_rope_head_dim", config.at("qk_rope_head_dim").as_int(0)}, {"v_head_dim", config.at("v_head_dim").as_int(1)}};
+    if (config.get("attention_bias", false))
+      config.at("attention_bias").refuse("false: biases of latent projections are not modelled");
+    for (const char* key : {"num_key_value_heads", "head_dim", "qk_head_dim"}) config.ignore(key);  // follow from the others
+    Json mla = {{"kind", "mla"},
+                {"num_attention_heads", heads},
+                {"q_lora_rank", config.find("q_lora_rank") ? Json(config.at("q_lora_rank").as_int(1)) : Json()},
+                {"kv_lora_rank", config.at("kv_lora_rank").as_int(1)},
+                {"qk_nope_head_dim", config.at("qk_nope_head_dim").as_int(0)},
+                {"qk_rope_head_dim", config.at("qk_rope_head_dim").as_int(0)},
+                {"v_head_dim", config.at("v_head_dim").as_int(1)}};
     if (family.indexer)
-      mla["indexer"] = {{"num_heads", config.at("index_n_heads").as_int(1)}, {"head_dim", config.at("index_head_dim").as_int(1)},
+      mla["indexer"] = {{"num_heads", config.at("index_n_heads").as_int(1)},
+                        {"head_dim", config.at("index_head_dim").as_int(1)},
                         {"topk", config.at("index_topk").as_int(1)}};
     return mla;
   }
@@ -96,16 +149,24 @@ Json mixer_of(Object& config, const HfFamily& family, int hidden) {
   // Qwen's keeps the width of a window that it does not use.
   if (config.has("use_sliding_window")) config.ignore("sliding_window");
   const auto window = std::string_view(family.model_type) == "mistral" || std::string_view(family.model_type) == "mixtral"
-                          ? config.find("sliding_window") : std::nullopt;
-  return {{"kind", "gqa"}, {"num_attention_heads", heads},
-          {"num_key_value_heads", config.get("num_key_value_heads", heads, 1)}, {"head_dim", head_dim_of(config, hidden, heads)},
-          {"qkv_bias", bias || (family.qkv_bias && config.get("qkv_bias", true))}, {"o_bias", bias}, {"qk_norm", family.qk_norm},
+                          ? config.find("sliding_window")
+                          : std::nullopt;
+  return {{"kind", "gqa"},
+          {"num_attention_heads", heads},
+          {"num_key_value_heads", config.get("num_key_value_heads", heads, 1)},
+          {"head_dim", head_dim_of(config, hidden, heads)},
+          {"qkv_bias", bias || (family.qkv_bias && config.get("qkv_bias", true))},
+          {"o_bias", bias},
+          {"qk_norm", family.qk_norm},
           {"sliding_window", window ? Json(window->as_int(1)) : Json()}};
 }
 
 Json dense_of(Object& config, const HfFamily& family) {
   const bool bias = std::string_view(family.model_type) == "llama" && config.get("mlp_bias", false);
-  return {{"kind", "dense"}, {"intermediate_size", config.at("intermediate_size").as_int(1)}, {"gated", true}, {"activation", "silu"},
+  return {{"kind", "dense"},
+          {"intermediate_size", config.at("intermediate_size").as_int(1)},
+          {"gated", true},
+          {"activation", "silu"},
           {"bias", bias}};
 }
 
@@ -114,13 +175,18 @@ Json moe_of(Object& config, const HfFamily& family) {
   const std::string topk = config.get("topk_method", family.topk_method);
   Json router = {{"score_function", config.get("scoring_func", family.score)}, {"correction_bias", topk == "noaux_tc"}};
   const int groups = config.get("n_group", 1, 1), chosen = config.get("topk_group", 1, 1);
-  if (topk != "greedy") {   // which looks at no groups
+  if (topk != "greedy") {  // which looks at no groups
     router["n_group"] = groups;
     router["topk_group"] = chosen;
   }
-  Json moe = {{"kind", "moe"}, {"num_experts", config.at(family.experts).as_int(1)},
-              {"num_experts_per_tok", config.at("num_experts_per_tok").as_int(1)}, {"intermediate_size", width}, {"gated", true},
-              {"activation", "silu"}, {"bias", false}, {"router", router}};
+  Json moe = {{"kind", "moe"},
+              {"num_experts", config.at(family.experts).as_int(1)},
+              {"num_experts_per_tok", config.at("num_experts_per_tok").as_int(1)},
+              {"intermediate_size", width},
+              {"gated", true},
+              {"activation", "silu"},
+              {"bias", false},
+              {"router", router}};
   if (const int shared = config.get("n_shared_experts", 0, 0); shared > 0)
     moe["shared_expert"] = {{"intermediate_size", shared * width}, {"gate", false}};
   if (const int shared = config.get("shared_expert_intermediate_size", 0, 0); shared > 0)
@@ -147,14 +213,15 @@ std::vector<bool> layers_with_experts(Object& config, const HfFamily& family, in
   return with;
 }
 
-/// Layers that read an earlier layer's choice of keys. Told layer by layer (indexer_types), by letters (index_topk_pattern: F, S),
-/// or by a stride that starts after an offset. Source: Megatron-LM dsa.py:is_dsa_skip_topk_layer.
+/// Layers that read an earlier layer's choice of keys. Told layer by layer (indexer_types), by letters
+/// (index_topk_pattern: F, S), or by a stride that starts after an offset. Source: Megatron-LM dsa.py:is_dsa_skip_topk_layer.
 std::vector<bool> layers_that_share(Object& config, const HfFamily& family, int layers) {
   std::vector<bool> shares(std::size_t(layers), false);
   if (!family.indexer) return shares;
   const int every = config.get("index_topk_freq", 1, 1), offset = std::max(1, config.get("index_skip_topk_offset", 0, 0));
   for (int i = 0; i < layers; ++i) shares[std::size_t(i)] = std::max(i + 1 - offset, 0) % every != 0;
-  if (config.find("index_topk_pattern")) config.at("index_topk_pattern").refuse("null, with indexer_types or index_topk_freq", kWriteOne);
+  if (config.find("index_topk_pattern"))
+    config.at("index_topk_pattern").refuse("null, with indexer_types or index_topk_freq", kWriteOne);
   if (const auto types = config.find("indexer_types")) {
     const std::vector<Value> list = types->as_list();
     if (int(list.size()) != layers) types->refuse("one entry a layer, " + std::to_string(layers));
@@ -172,8 +239,9 @@ Json segments_of(const std::vector<bool>& with_experts, const std::vector<bool>&
   for (std::size_t i = 0; i < with_experts.size();) {
     std::size_t end = i;
     while (end < with_experts.size() && with_experts[end] == with_experts[i] && shares[end] == shares[i]) ++end;
-    segments.push_back({{"repeat", end - i},
-                        {"blocks", {{{"mixer", shares[i] ? "attention_shared" : "attention"}, {"mlp", with_experts[i] ? "moe" : "dense"}}}}});
+    segments.push_back(
+        {{"repeat", end - i},
+         {"blocks", {{{"mixer", shares[i] ? "attention_shared" : "attention"}, {"mlp", with_experts[i] ? "moe" : "dense"}}}}});
     i = end;
   }
   return segments;
@@ -185,7 +253,8 @@ void tell_of_unread(Object& config, const Value& value, std::vector<std::string>
   for (const std::string& key : config.unasked()) {
     const Json& v = value.json()[key];
     const bool nothing = v.is_null() || v == Json(false) || v == Json(0) || (v.is_structured() && v.empty());
-    if (!nothing && std::find(std::begin(kNoShape), std::end(kNoShape), key) == std::end(kNoShape)) keys += (keys.empty() ? "" : ", ") + key;
+    if (!nothing && std::find(std::begin(kNoShape), std::end(kNoShape), key) == std::end(kNoShape))
+      keys += (keys.empty() ? "" : ", ") + key;
   }
   if (!keys.empty()) notes.push_back("keys of the Hugging Face configuration that are not read: " + keys + " (model)");
 }
@@ -209,35 +278,50 @@ bool is_hf_config(const Value& value) {
 Json model_of_hf(const Value& value, std::vector<std::string>* notes) {
   Object config(value);
   const HfFamily family = family_of(config);
-  if (const std::string act = config.get("hidden_act", "silu"); act != "silu") config.at("hidden_act").refuse("\"silu\"", kWriteOne);
+  if (const std::string act = config.get("hidden_act", "silu"); act != "silu")
+    config.at("hidden_act").refuse("\"silu\"", kWriteOne);
   const int hidden = config.at("hidden_size").as_int(1), layers = config.at("num_hidden_layers").as_int(1);
-  const std::vector<bool> with_experts = layers_with_experts(config, family, layers), shares = layers_that_share(config, family, layers);
-  Json text = {{"num_hidden_layers", layers}, {"hidden_size", hidden}, {"vocab_size", config.at("vocab_size").as_int(1)},
+  const std::vector<bool> with_experts = layers_with_experts(config, family, layers),
+                          shares = layers_that_share(config, family, layers);
+  Json text = {{"num_hidden_layers", layers},
+               {"hidden_size", hidden},
+               {"vocab_size", config.at("vocab_size").as_int(1)},
                {"tie_word_embeddings", config.get("tie_word_embeddings", false)},
                {"max_position_embeddings", config.at("max_position_embeddings").as_int(1)},
-               {"position_embedding", {{"kind", "rope"}}}, {"norm", {{"kind", "rmsnorm"}, {"placement", "pre"}}},
-               {"residual", {{"kind", "plain"}}}, {"mixers", {{"attention", mixer_of(config, family, hidden)}}},
-               {"mlps", Json::object()}, {"layers", segments_of(with_experts, shares)}};
+               {"position_embedding", {{"kind", "rope"}}},
+               {"norm", {{"kind", "rmsnorm"}, {"placement", "pre"}}},
+               {"residual", {{"kind", "plain"}}},
+               {"mixers", {{"attention", mixer_of(config, family, hidden)}}},
+               {"mlps", Json::object()},
+               {"layers", segments_of(with_experts, shares)}};
   if (std::find(shares.begin(), shares.end(), true) != shares.end()) {
     Json shared = text["mixers"]["attention"];
     shared["indexer"]["shared"] = true;
     text["mixers"]["attention_shared"] = shared;
   }
-  const auto has = [&](bool experts) { return std::find(with_experts.begin(), with_experts.end(), experts) != with_experts.end(); };
+  const auto has = [&](bool experts) {
+    return std::find(with_experts.begin(), with_experts.end(), experts) != with_experts.end();
+  };
   if (has(false)) text["mlps"]["dense"] = dense_of(config, family);
   if (has(true)) text["mlps"]["moe"] = moe_of(config, family);
   if (const int depths = config.get("num_nextn_predict_layers", 0, 0); depths > 0) {
     // A layer of MTP chooses its keys itself (core/transformer/multi_token_prediction.py numbers them anew).
     Json mtp_blocks = text["layers"].back()["blocks"];
     mtp_blocks[0]["mixer"] = "attention";
-    text["mtp"] = {{"num_layers", depths}, {"blocks", mtp_blocks}, {"input_projection", "concat"},
-                   {"shares_embedding_and_head", true}, {"final_norm", true}};
+    text["mtp"] = {{"num_layers", depths},
+                   {"blocks", mtp_blocks},
+                   {"input_projection", "concat"},
+                   {"shares_embedding_and_head", true},
+                   {"final_norm", true}};
   }
-  if (family.indexer) config.ignore("mlp_layer_types");   // as first_k_dense_replace says
-  config.ignore("intermediate_size");   // kept in files of models whose layers all have experts
+  if (family.indexer) config.ignore("mlp_layer_types");  // as first_k_dense_replace says
+  config.ignore("intermediate_size");                    // kept in files of models whose layers all have experts
   if (notes) tell_of_unread(config, value, *notes);
-  return {{"schema_version", 1}, {"name", name_of_file(value.place(), family.model_type)}, {"family", family.model_type},
-          {"modality", "text"}, {"text", text}};
+  return {{"schema_version", 1},
+          {"name", name_of_file(value.place(), family.model_type)},
+          {"family", family.model_type},
+          {"modality", "text"},
+          {"text", text}};
 }
 
 }  // namespace shardfit::io

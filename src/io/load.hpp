@@ -11,8 +11,8 @@
 
 namespace shardfit::io {
 
-/// The folder that holds models/, hardware/, stacks/, recipes/, workloads/ and scenarios/: $SHARDFIT_DATA_DIR, else the program's
-/// own folder or
+/// The folder that holds models/, hardware/, stacks/, recipes/, workloads/ and scenarios/: $SHARDFIT_DATA_DIR, else the
+/// program's own folder or
 /// ../share/shardfit beside it, else the source tree it was built from.
 std::string data_dir();
 

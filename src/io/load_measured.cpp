@@ -28,8 +28,7 @@ void read_quantities(const Json& measured, MeasuredRun& run) {
   for (const auto& item : measured.items()) {
     const Json& v = item.value();
     if (v.is_number() && !v.is_boolean()) run.quantities[item.key()] = v.get<double>();
-    if (v.is_array() && !v.empty() &&
-        std::all_of(v.begin(), v.end(), [](const Json& x) { return x.is_number(); }))
+    if (v.is_array() && !v.empty() && std::all_of(v.begin(), v.end(), [](const Json& x) { return x.is_number(); }))
       run.by_rank[item.key()] = v.get<std::vector<double>>();
   }
   run.each_rank = text_of(measured, "rank") == "each";
@@ -60,7 +59,8 @@ void follow_recipe(const std::vector<RecipeSetting>& recipes, const std::string&
                    std::vector<std::string>& notes) {
   if (profile != "megatron-bridge-perf" || !run.contains("training") || !run["training"].is_object()) return;
   const RecipeUse use{text_of(run, "model"), text_of(run, "hardware"), text_of(run["training"], "precision"),
-                      text_of(run, "date"), int_of(run, "gpus", 0), run, text_of(run, "source")};
+                      text_of(run, "date"),  int_of(run, "gpus", 0),   run,
+                      text_of(run, "source")};
   for (std::string& note : fill_from_recipes(recipes, use, run)) notes.push_back(std::move(note));
 }
 
@@ -71,7 +71,8 @@ void complete_expert_grid(const Json& row, Scenario& scenario) {
   if (const auto ep = implied_expert_parallel(row, scenario.job.model, ranks)) {
     base.ep = *ep;
     base.etp = 1;
-    scenario.assumptions.push_back("ep " + std::to_string(*ep) + " is assumed: the dispatch library needs more than one rank "
+    scenario.assumptions.push_back("ep " + std::to_string(*ep) +
+                                   " is assumed: the dispatch library needs more than one rank "
                                    "(layout.ep)");
   }
   const Json& layout = row.contains("layout") ? row["layout"] : row;
@@ -113,8 +114,7 @@ MeasuredRun read_row(const Json& row, const std::vector<RecipeSetting>& recipes,
     if (has_inferred(row)) {
       Json bare = without_inferred(row);
       apply_software(bare);
-      run.stack_by_profile = dated(read_stack(Value(bare["stack"], place), profile).profile, row,
-                                   run.scenario.job.model);
+      run.stack_by_profile = dated(read_stack(Value(bare["stack"], place), profile).profile, row, run.scenario.job.model);
     }
     complete_expert_grid(run_json, run.scenario);
     run.scenario.assumptions.insert(run.scenario.assumptions.end(), filled.begin(), filled.end());

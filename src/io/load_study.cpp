@@ -18,7 +18,8 @@ namespace {
 /// The values of an axis that makes jobs: those chosen, else those that the search lists, else none (the file's own field
 /// stays). What the search lists may not stand in the job too.
 template <class T, class Read>
-std::vector<T> job_axis(Json& json, const char* key, const Json* fixed, const std::vector<T>& chosen, const Place& file, Read read) {
+std::vector<T> job_axis(Json& json, const char* key, const Json* fixed, const std::vector<T>& chosen, const Place& file,
+                        Read read) {
   std::vector<T> values;
   const auto search = json.find("search");
   if (search != json.end() && search->is_object() && search->contains(key)) {
@@ -71,7 +72,7 @@ void drop_empty_search(Json& json) {
 class Expansion {
  public:
   Expansion(Json json, const std::string& file, const JobChoice& choice) : json_(std::move(json)), place_{file, ""} {
-    if (!json_.is_object()) return;   // read_run says what is wrong
+    if (!json_.is_object()) return;  // read_run says what is wrong
     const Json *training = member(json_, "training"), *own_gpus = member(json_, "gpus");
     hardware_ = job_axis(json_, "hardware", member(json_, "hardware"), spelled_out(choice.hardware, list_hardware()), place_,
                          [](const Value& v) { return read_names(v, list_hardware()); });
@@ -86,11 +87,16 @@ class Expansion {
   }
 
   std::vector<Scenario> all() {
-    with(hardware_, [&](const std::string& v) { json_["hardware"] = v; }, [&] {
-      with(gpus_, [&](int v) { json_["gpus"] = v; }, [&] {
-        with(precision_, [&](const std::string& v) { json_["training"]["precision"] = v; }, [&] { read(); });
-      });
-    });
+    with(
+        hardware_, [&](const std::string& v) { json_["hardware"] = v; },
+        [&] {
+          with(
+              gpus_, [&](int v) { json_["gpus"] = v; },
+              [&] {
+                with(
+                    precision_, [&](const std::string& v) { json_["training"]["precision"] = v; }, [&] { read(); });
+              });
+        });
     return std::move(scenarios_);
   }
 
@@ -143,9 +149,9 @@ StudyFile load_study(const std::string& path, const JobChoice& choice) {
 Scenario first_job(StudyFile study) {
   Scenario first = std::move(study.scenarios.front());
   if (study.scenarios.size() > 1)
-    first.assumptions.push_back(fmt::format("of {} jobs in the search the first is taken: {} x {} in {} (--gpus, --hardware, --precision)",
-                                            study.scenarios.size(), first.job.gpus, first.job.hardware.name,
-                                            name_of(first.job.training.precision)));
+    first.assumptions.push_back(
+        fmt::format("of {} jobs in the search the first is taken: {} x {} in {} (--gpus, --hardware, --precision)",
+                    study.scenarios.size(), first.job.gpus, first.job.hardware.name, name_of(first.job.training.precision)));
   return first;
 }
 

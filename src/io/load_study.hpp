@@ -14,14 +14,14 @@ struct JobChoice {
   std::vector<std::string> hardware;
   std::vector<int> gpus;
   std::vector<std::string> precision;
-  std::vector<std::string> set;   ///< single fields, "training.vision=coco-captions"
+  std::vector<std::string> set;  ///< single fields, "training.vision=coco-captions"
 };
 
 /// A scenario file whose search may list hardware, GPU counts and precisions: one scenario for each combination, hardware
 /// outermost, precision innermost.
 struct StudyFile {
   std::string file;
-  std::string text;               ///< the file's content, without layout and choice of words that JSON leaves free
+  std::string text;  ///< the file's content, without layout and choice of words that JSON leaves free
   std::vector<Scenario> scenarios;
   Goals goals;
 };

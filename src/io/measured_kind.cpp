@@ -9,7 +9,9 @@
 namespace shardfit::io {
 namespace {
 
-struct KindWords { const char *is, *wanted, *mend; };
+struct KindWords {
+  const char *is, *wanted, *mend;
+};
 
 constexpr KindWords kWords[] = {
     {"a file of measured runs", "a list of runs", "pass it as the file to validate"},

@@ -17,7 +17,7 @@ bool is_megatron_command(const std::string& software) {
   return mentions_any(software, {"Megatron-LM", "slime", "ModelZoo", "NeMo-Aligner", "verl", "nanotron", "Pai-Megatron"});
 }
 
-constexpr const char* kBenchmark = "megatron-bridge-perf", *kLibrary = "megatron-bridge-2026-08";
+constexpr const char *kBenchmark = "megatron-bridge-perf", *kLibrary = "megatron-bridge-2026-08";
 
 /// Whether a Megatron-Bridge run follows a benchmark recipe (bf16 gradients, Transformer Engine's loss, forced
 /// balance) and not a training one. Its performance guides and tables do; so do runs that state forced balance,
@@ -87,9 +87,7 @@ int int_of(const Json& block, const char* key, int otherwise) {
   return block.is_object() && block.contains(key) && block[key].is_number_integer() ? block[key].get<int>() : otherwise;
 }
 
-bool mentions(const std::string& text, const std::string& word) {
-  return lower(text).find(lower(word)) != std::string::npos;
-}
+bool mentions(const std::string& text, const std::string& word) { return lower(text).find(lower(word)) != std::string::npos; }
 
 bool mentions_any(const std::string& text, std::initializer_list<const char*> words) {
   return std::any_of(words.begin(), words.end(), [&](const char* w) { return mentions(text, w); });
@@ -97,9 +95,9 @@ bool mentions_any(const std::string& text, std::initializer_list<const char*> wo
 
 bool is_torch_tool(const std::string& software) {
   if (mentions(software, "Megatron")) return false;  // Megatron-FSDP, or a tool that says it drives Megatron-Core
-  return mentions_any(software, {"AutoModel", "torchtitan", "torchtune", "TRL", "accelerate", "DeepSpeed", "FSDP",
-                                 "axolotl", "LLaMA-Factory", "llm-foundry", "prime-rl", "HF trainer", "transformers",
-                                 "OpenRLHF", "Unsloth", "NeMo-RL", "Aligner (FSDP"});
+  return mentions_any(
+      software, {"AutoModel", "torchtitan", "torchtune", "TRL", "accelerate", "DeepSpeed", "FSDP", "axolotl", "LLaMA-Factory",
+                 "llm-foundry", "prime-rl", "HF trainer", "transformers", "OpenRLHF", "Unsloth", "NeMo-RL", "Aligner (FSDP"});
 }
 
 bool is_megatron_swift(const Json& run) {

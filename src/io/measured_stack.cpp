@@ -44,7 +44,8 @@ void size_workspaces(Json& run) {
   constexpr int kUsual = 2, kLocal = 4;
   Json& stack = run["stack"];
   if (!mentions(text_of(run, "source"), "functional test") || stack.contains("torch_cublas_workspace_mib")) return;
-  const bool local = text_of(stack, "transformer_impl") == "local" && run.contains("layout") && int_of(run["layout"], "tp", 1) == 1;
+  const bool local = text_of(stack, "transformer_impl") == "local" && run.contains("layout") &&
+                     int_of(run["layout"], "tp", 1) == 1;
   stack["torch_cublas_workspace_mib"] = kWorkspaceMib * (local ? kLocal : kUsual);
 }
 
@@ -61,8 +62,7 @@ std::vector<std::string> apply_software(Json& run) {
     if (mentions(software, "HybridEP")) run["layout"]["dispatcher"] = "hybridep";
     if (mentions(software, "DeepEP")) run["layout"]["dispatcher"] = "deepep";
   }
-  if (mentions(software, "chunked NLL") || mentions(software, "fused linear CE"))
-    run["stack"]["chunked_cross_entropy"] = true;
+  if (mentions(software, "chunked NLL") || mentions(software, "fused linear CE")) run["stack"]["chunked_cross_entropy"] = true;
   if (const double capacity = stated_capacity(software); capacity > 0) {
     Json& training = object_of(run, "training");
     set_default(training, "expert_capacity_factor", capacity);

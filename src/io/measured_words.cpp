@@ -50,13 +50,15 @@ void read_offload_words(Json& layout, Notes& notes) {
   if (const std::string words = text_of(offload, "optimizer"); !words.empty()) {
     offload.erase("optimizer");
     offload["optimizer_fraction"] = fraction_in(words);
-    notes.push_back(fmt::format("optimizer offload \"{}\" is taken as fraction {:g} (layout.offload)", words,
-                                fraction_in(words)));
+    notes.push_back(
+        fmt::format("optimizer offload \"{}\" is taken as fraction {:g} (layout.offload)", words, fraction_in(words)));
   }
   if (const std::string words = text_of(offload, "activation"); !words.empty()) {
     offload.erase("activation");
-    notes.push_back(fmt::format("activation offload is given in words, \"{}\": checkpoints of full recompute at most "
-                                "are taken as offloaded (layout.offload)", words));
+    notes.push_back(
+        fmt::format("activation offload is given in words, \"{}\": checkpoints of full recompute at most "
+                    "are taken as offloaded (layout.offload)",
+                    words));
   }
   const auto known = [](const std::string& name) { return parse_name<OffloadModule>(name).has_value(); };
   const char* what = "offload of {} is not modelled: its tensors are counted as kept (layout.offload)";
@@ -67,13 +69,15 @@ void read_offload_words(Json& layout, Notes& notes) {
 void read_recompute_modules(Json& layout, Notes& notes) {
   if (!layout.contains("recompute") || !layout["recompute"].is_object()) return;
   Json& recompute = layout["recompute"];
-  keep_known(recompute, "modules", [](const std::string& name) { return parse_name<RecomputeModule>(name).has_value(); },
-             "recompute of {} is not modelled: its tensors are counted as kept (layout.recompute.modules)", notes);
+  keep_known(
+      recompute, "modules", [](const std::string& name) { return parse_name<RecomputeModule>(name).has_value(); },
+      "recompute of {} is not modelled: its tensors are counted as kept (layout.recompute.modules)", notes);
   const bool listed = recompute.contains("modules") && recompute["modules"].is_array() && !recompute["modules"].empty();
   if (!listed || text_of(recompute, "granularity") == "selective") return;
   recompute["modules"] = Json::array();
-  notes.push_back("recompute modules are left out, as Megatron-Core does unless the granularity is selective "
-                  "(layout.recompute.modules)");
+  notes.push_back(
+      "recompute modules are left out, as Megatron-Core does unless the granularity is selective "
+      "(layout.recompute.modules)");
 }
 
 /// Scopes that are no part of a training step, or that name the whole of one. Source: Megatron-Core
@@ -84,14 +88,14 @@ void read_graph_scopes(Json& layout, Notes& notes) {
   if (!graph.contains("scopes") || !graph["scopes"].is_array()) return;
   const std::string impl = text_of(graph, "impl");
   for (Json& scope : graph["scopes"])
-    if (scope == "full") scope = "whole_layer";   // the older name of no scope at all
+    if (scope == "full") scope = "whole_layer";  // the older name of no scope at all
   const auto known = [](const std::string& name) {
     return parse_name<GraphScope>(name).has_value() || name == "whole_layer" || name == "full_iteration";
   };
   const bool scoped = !graph["scopes"].empty();
   keep_known(graph, "scopes", known, "graph scope {} captures nothing of a training step that is modelled (layout.cuda_graph)",
              notes);
-  if (scoped && graph["scopes"].empty() && impl != "full_iteration") graph["impl"] = "none";   // no scope: a whole layer
+  if (scoped && graph["scopes"].empty() && impl != "full_iteration") graph["impl"] = "none";  // no scope: a whole layer
   if (graph["scopes"].empty() || impl == "local" || impl == "transformer_engine") return;
   if (impl != "full_iteration")
     notes.push_back("graph scopes without a graph implementation capture nothing (layout.cuda_graph.scopes)");
@@ -107,9 +111,11 @@ void read_cp_comm_type(Json& layout, Notes& notes) {
     return;
   }
   const auto count = [&](const Json& type) { return std::count(list.begin(), list.end(), type); };
-  const Json most = *std::max_element(list.begin(), list.end(), [&](const Json& a, const Json& b) { return count(a) < count(b); });
+  const Json most = *std::max_element(list.begin(), list.end(),
+                                      [&](const Json& a, const Json& b) { return count(a) < count(b); });
   if (count(most) != std::ptrdiff_t(list.size()))
-    notes.push_back(fmt::format("cp_comm_type {} is taken for every layer: most of them have it (layout.cp_comm_type)", most.dump()));
+    notes.push_back(
+        fmt::format("cp_comm_type {} is taken for every layer: most of them have it (layout.cp_comm_type)", most.dump()));
   layout["cp_comm_type"] = most;
 }
 
@@ -119,7 +125,7 @@ void read_layout_list(Json& layout) {
   std::string text;
   for (const Json& stage : layout["pipeline_layout"]) {
     if (&stage != &layout["pipeline_layout"].front()) text += '|';
-    if (!stage.is_array()) return;   // no such form: the reader says what is expected
+    if (!stage.is_array()) return;  // no such form: the reader says what is expected
     for (const Json& layer : stage) {
       const std::string name = layer.is_string() ? layer.get<std::string>() : "";
       text += name == "embedding" ? "E" : name == "decoder" ? "t" : name == "mtp" ? "m" : name == "loss" ? "L" : name;
@@ -158,8 +164,9 @@ void read_optimizer_names(Json& run, Notes& notes) {
   if (optimizer.contains("precision_aware") || profile_of(run) == "torch-fsdp2") return;
   if (!narrow("main_params_dtype") && !narrow("exp_avg_dtype") && !narrow("exp_avg_sq_dtype")) return;
   optimizer["precision_aware"] = true;
-  notes.push_back("the precision-aware optimizer is assumed: no other keeps state in other types than fp32 "
-                  "(training.optimizer.precision_aware)");
+  notes.push_back(
+      "the precision-aware optimizer is assumed: no other keeps state in other types than fp32 "
+      "(training.optimizer.precision_aware)");
 }
 
 /// What a row leaves out and another of its fields says: adapters are LoRA's, layer-wise sharding is Muon's, several

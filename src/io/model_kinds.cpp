@@ -31,8 +31,7 @@ void add_mlp(ModelKinds& kinds, const MlpKind& mlp) {
 ModelKinds kinds_of(const ModelSpec& model) {
   ModelKinds kinds;
   std::vector<BlockRef> blocks = model.text.layers;
-  if (model.text.mtp)
-    blocks.insert(blocks.end(), model.text.mtp->blocks.begin(), model.text.mtp->blocks.end());
+  if (model.text.mtp) blocks.insert(blocks.end(), model.text.mtp->blocks.begin(), model.text.mtp->blocks.end());
   for (const BlockRef& b : blocks) {
     if (b.mixer >= 0) add_mixer(kinds, model.text.mixers[std::size_t(b.mixer)].kind);
     if (b.mlp >= 0) add_mlp(kinds, model.text.mlps[std::size_t(b.mlp)].kind);

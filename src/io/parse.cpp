@@ -21,8 +21,7 @@ class DuplicateKeys {
   bool operator()(int depth, Json::parse_event_t event, Json& parsed) {
     using Event = Json::parse_event_t;
     if (depth > kMaxDepth)
-      throw InputError(file_, path(), "JSON nested more than " + std::to_string(kMaxDepth) + " deep",
-                       "a plain file");
+      throw InputError(file_, path(), "JSON nested more than " + std::to_string(kMaxDepth) + " deep", "a plain file");
     if (event == Event::object_start || event == Event::array_start) {
       open_.push_back({{}, {}});
     } else if (event == Event::object_end || event == Event::array_end) {
@@ -89,8 +88,7 @@ Json parse_json(const std::string& text, const std::string& file) {
 Json parse_json_file(const std::string& path) {
   std::error_code ignored;
   std::ifstream in(path, std::ios::binary);
-  if (!in || std::filesystem::is_directory(path, ignored))
-    throw InputError(path, "", "no readable file", "a JSON file");
+  if (!in || std::filesystem::is_directory(path, ignored)) throw InputError(path, "", "no readable file", "a JSON file");
   std::ostringstream text;
   text << in.rdbuf();
   if (text.str().empty()) throw InputError(path, "", "an empty file", "a JSON file");

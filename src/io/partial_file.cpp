@@ -20,7 +20,8 @@ constexpr std::size_t kCandidateFields = 8;
 
 Out candidate_json(const Candidate& c) {
   const Quick& q = c.quick;
-  return {c.index, q.step_time_s, q.tokens_per_s_per_gpu, q.peak.value, q.fits, q.peak_stage, name_of(q.peak_moment), name_of(q.bottleneck)};
+  return {c.index, q.step_time_s, q.tokens_per_s_per_gpu, q.peak.value,
+          q.fits,  q.peak_stage,  name_of(q.peak_moment), name_of(q.bottleneck)};
 }
 
 Out ranked_json(const Ranked& r) { return {r.score, candidate_json(r.candidate)}; }
@@ -84,7 +85,8 @@ Rejected read_rejected(const Value& value) {
   r.rule = read_reason(f[0]);
   r.count = count_of(f[1]);
   r.example = count_of(f[2]);
-  r.violation = {r.rule, f[3].as_int64(std::numeric_limits<std::int64_t>::min()), f[4].as_int64(std::numeric_limits<std::int64_t>::min())};
+  r.violation = {r.rule, f[3].as_int64(std::numeric_limits<std::int64_t>::min()),
+                 f[4].as_int64(std::numeric_limits<std::int64_t>::min())};
   return r;
 }
 
@@ -133,7 +135,8 @@ PartialSweep parse_partial(const std::string& text, const std::string& file, con
   expect(o, "kind", kKind, "this is no partial sweep");
   o.at("format").as_int(kFormat, kFormat);
   expect(o, "version", expected.version, "another version made it: start afresh, or use that one");
-  expect(o, "data", expected.data, "models, hardware, stacks, workloads or coefficients differ from those that it was made with");
+  expect(o, "data", expected.data,
+         "models, hardware, stacks, workloads or coefficients differ from those that it was made with");
   expect(o, "scenario", expected.scenario, "it was made from another scenario, or with other flags for search, job or goals");
   PartialSweep part;
   part.shard = read_shard(o.at("shard"));

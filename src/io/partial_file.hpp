@@ -10,9 +10,9 @@ namespace shardfit::io {
 
 /// What a partial sweep was made from and by. Two parts belong together only if all of it is equal.
 struct PartialKey {
-  std::string version;            ///< of the program and its cost model
-  std::string scenario;           ///< fingerprint of the scenario, the search and the goals, flags included
-  std::string data;               ///< fingerprint of models, hardware, stacks and coefficients
+  std::string version;   ///< of the program and its cost model
+  std::string scenario;  ///< fingerprint of the scenario, the search and the goals, flags included
+  std::string data;      ///< fingerprint of models, hardware, stacks and coefficients
 };
 
 /// The key of a study as this program would sweep it, keeping the best `kept` layouts.

@@ -9,7 +9,8 @@ namespace {
 
 /// {"value": 3.35, "kind": "datasheet", "source": "..."}: no figure without its provenance.
 Figure read_figure(const Value& value, double least = 0) {
-  if (!value.is_object()) value.refuse(R"({"value": ..., "kind": "datasheet" or "assumed", ..., "source": ...})", "no figure without its provenance");
+  if (!value.is_object())
+    value.refuse(R"({"value": ..., "kind": "datasheet" or "assumed", ..., "source": ...})", "no figure without its provenance");
   Object o(value);
   Figure f;
   f.value = o.at("value").as_number(least);
@@ -39,8 +40,8 @@ E key_as_enum(const Value& map, const std::string& key) {
   if (const auto e = parse_name<E>(key)) return *e;
   const auto words = all_names<E>();
   const auto near = nearest_name(key, words);
-  throw InputError(map.place().file, map.place().down(key).pointer, "unknown key \"" + key + "\"",
-                   "a kind of arithmetic", near ? "did you mean \"" + *near + "\"?" : "");
+  throw InputError(map.place().file, map.place().down(key).pointer, "unknown key \"" + key + "\"", "a kind of arithmetic",
+                   near ? "did you mean \"" + *near + "\"?" : "");
 }
 
 EnumArray<Math, Figure> read_peaks(const Value& value) {
@@ -94,8 +95,7 @@ GpuSpec read_gpu(const Value& value) {
   g.power_w = read_positive(o.at("power_w"));
   const Value gemm = o.at("gemm");
   Object curves(gemm);
-  for (const std::string& key : curves.keys())
-    g.gemm[key_as_enum<Math>(gemm, key)] = read_gemm_curve(curves.at(key));
+  for (const std::string& key : curves.keys()) g.gemm[key_as_enum<Math>(gemm, key)] = read_gemm_curve(curves.at(key));
   for (const Value& v : o.at("attention").as_list()) g.attention.push_back(read_attention_curve(v));
   g.fp8_attention_speedup = read_positive(o.at("fp8_attention_speedup"));
   g.sustained_factor = read_positive(o.at("sustained_factor"));
@@ -231,9 +231,7 @@ TimeCoefficients read_coefficients(const Value& value) {
   return t;
 }
 
-HardwareSpec load_hardware(const std::string& name_or_path) {
-  return find_hardware(name_or_path, {"", "hardware"});
-}
+HardwareSpec load_hardware(const std::string& name_or_path) { return find_hardware(name_or_path, {"", "hardware"}); }
 
 TimeCoefficients load_coefficients() {
   const std::string path = data_dir() + "/hardware/step-time.json";

@@ -38,15 +38,12 @@ Offload read_offload(Object& layout) {
     f.ignore("overlap");
     f.done();
   }
-  if (const auto modules = o.find("activation_modules"))
-    s.activation_modules = modules->as_enum_set<OffloadModule>();
+  if (const auto modules = o.find("activation_modules")) s.activation_modules = modules->as_enum_set<OffloadModule>();
   if (const auto activation = o.find("activation")) {
-    if (activation->is_text())
-      activation->refuse("{\"layerwise_num_layers\": n} or {\"fine_grained_modules\": [names]}");
+    if (activation->is_text()) activation->refuse("{\"layerwise_num_layers\": n} or {\"fine_grained_modules\": [names]}");
     Object a(*activation);
     s.activation_layers = a.get("layerwise_num_layers", 0, 0);
-    if (const auto modules = a.find("fine_grained_modules"))
-      s.activation_modules = modules->as_enum_set<OffloadModule>();
+    if (const auto modules = a.find("fine_grained_modules")) s.activation_modules = modules->as_enum_set<OffloadModule>();
     a.done();
   }
   o.done();
@@ -122,8 +119,7 @@ PipelineSplit read_split(const Value& value) {
 }
 
 Dispatcher read_dispatcher(const Value& value) {
-  if (value.is_text() && value.as_text() == "flex")
-    return Dispatcher::deepep;  // Megatron's flex without a backend
+  if (value.is_text() && value.as_text() == "flex") return Dispatcher::deepep;  // Megatron's flex without a backend
   return value.as_enum<Dispatcher>();
 }
 
@@ -153,8 +149,7 @@ Assumed<Layout> read_layout(const Value& value, Object* assumed, const LayoutCon
   l.ep = o.get("ep", 1, 1, c.gpus);
   const bool moe = kinds_of(c.model).moe;
   const int etp = default_etp(c.stack, l);
-  if (moe && !searched("etp") && !o.find("etp"))
-    notes.push_back(fmt::format("etp {} is assumed (layout.etp)", etp));
+  if (moe && !searched("etp") && !o.find("etp")) notes.push_back(fmt::format("etp {} is assumed (layout.etp)", etp));
   l.etp = o.get("etp", etp, 1, c.gpus);
   l.micro_batch_size = o.get("micro_batch_size", 1, 1, 1 << 20);
   const bool tp_may_exceed_1 = l.tp > 1 || searched("tp");
@@ -162,13 +157,12 @@ Assumed<Layout> read_layout(const Value& value, Object* assumed, const LayoutCon
   if (!tp_may_exceed_1 && o.get("sequence_parallel", false))
     notes.push_back("sequence_parallel true does nothing at tp 1, where Megatron turns it off (layout.sequence_parallel)");
   if (!o.find("sequence_parallel") && tp_may_exceed_1)
-    notes.push_back(fmt::format("sequence parallelism is taken as {} (layout.sequence_parallel)",
-                                l.sequence_parallel ? "on" : "off"));
+    notes.push_back(
+        fmt::format("sequence parallelism is taken as {} (layout.sequence_parallel)", l.sequence_parallel ? "on" : "off"));
 
   const auto sharding = o.find("sharding");
   if (!sharding && !searched("sharding"))
-    notes.push_back(
-        fmt::format("sharding {} is assumed (layout.sharding)", name_of(c.stack.defaults.sharding)));
+    notes.push_back(fmt::format("sharding {} is assumed (layout.sharding)", name_of(c.stack.defaults.sharding)));
   l.sharding = sharding ? read_sharding(*sharding, c.stack.profile.framework) : c.stack.defaults.sharding;
   l.optimizer_instances = o.get("optimizer_instances", 1, 1, c.gpus);
   l.fsdp_double_buffer = o.get("fsdp_double_buffer", false);
@@ -186,17 +180,17 @@ Assumed<Layout> read_layout(const Value& value, Object* assumed, const LayoutCon
   l.microbatch_group_size = o.get("microbatch_group_size", 0, 1);
   const auto dispatcher = o.find("dispatcher");
   if (!dispatcher && moe && !searched("dispatcher"))
-    notes.push_back(
-        fmt::format("dispatcher {} is assumed (layout.dispatcher)", name_of(c.stack.defaults.dispatcher)));
+    notes.push_back(fmt::format("dispatcher {} is assumed (layout.dispatcher)", name_of(c.stack.defaults.dispatcher)));
   if (dispatcher && dispatcher->is_text() && dispatcher->as_text() == "flex")
     notes.push_back("dispatcher flex is taken as deepep (layout.dispatcher)");
   l.dispatcher = dispatcher ? read_dispatcher(*dispatcher) : c.stack.defaults.dispatcher;
   l.dispatcher_sms = o.get("dispatcher_sms", 0, 1, 1000);
   l.cp_comm_type = default_cp_comm_type(c.model);
   if (l.cp_comm_type != CpCommType::p2p && l.cp > 1 && !o.find("cp_comm_type"))
-    notes.push_back(fmt::format("cp_comm_type {} is assumed: the model's attention runs with no other "
-                                "(layout.cp_comm_type)",
-                                name_of(l.cp_comm_type)));
+    notes.push_back(
+        fmt::format("cp_comm_type {} is assumed: the model's attention runs with no other "
+                    "(layout.cp_comm_type)",
+                    name_of(l.cp_comm_type)));
   l.cp_comm_type = o.get("cp_comm_type", l.cp_comm_type);
   if (const auto v = o.find("cuda_graph")) l.cuda_graph = read_cuda_graph(*v, c.model);
   l.overlap = read_overlap(o, c.stack.defaults);

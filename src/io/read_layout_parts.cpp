@@ -65,10 +65,8 @@ Recompute read_recompute(const Value& value) {
   o.ignore("stated");
   o.done();
   if (r.granularity == RecomputeGranularity::selective) {
-    r.modules = modules ? modules->as_enum_set<RecomputeModule>()
-                        : EnumSet<RecomputeModule>{RecomputeModule::core_attn};
-    if (r.modules.empty())
-      r.granularity = RecomputeGranularity::none;  // selective over nothing recomputes nothing
+    r.modules = modules ? modules->as_enum_set<RecomputeModule>() : EnumSet<RecomputeModule>{RecomputeModule::core_attn};
+    if (r.modules.empty()) r.granularity = RecomputeGranularity::none;  // selective over nothing recomputes nothing
   } else if (modules) {
     if (!modules->as_list().empty()) modules->refuse("no modules where granularity is not selective");
   }
@@ -106,8 +104,7 @@ CudaGraph read_cuda_graph(const Value& value, const ModelSpec& model) {
     if (!g.scopes.empty() && (g.impl == CudaGraphImpl::none || g.impl == CudaGraphImpl::full_iteration))
       scopes->refuse("no scopes with cuda_graph impl " + std::string(name_of(g.impl)));
   }
-  if (g.impl == CudaGraphImpl::transformer_engine && (whole || g.scopes.empty()))
-    g.scopes = whole_layer_scopes(model);
+  if (g.impl == CudaGraphImpl::transformer_engine && (whole || g.scopes.empty())) g.scopes = whole_layer_scopes(model);
   return g;
 }
 

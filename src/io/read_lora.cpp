@@ -20,11 +20,9 @@ struct OtherName {
 /// Parts of layers that Megatron-Core fuses. Source: Megatron-Bridge peft/canonical_lora.py; Hugging Face's decoder
 /// layers; ms-swift ("all-linear").
 constexpr OtherName kOtherNames[] = {
-    {"linear_q", "linear_qkv"},    {"linear_k", "linear_qkv"},      {"linear_v", "linear_qkv"},
-    {"linear_fc1_up", "linear_fc1"}, {"linear_fc1_gate", "linear_fc1"},
-    {"q_proj", "linear_qkv"},      {"k_proj", "linear_qkv"},        {"v_proj", "linear_qkv"},
-    {"o_proj", "linear_proj"},     {"gate_proj", "linear_fc1"},     {"up_proj", "linear_fc1"},
-    {"down_proj", "linear_fc2"}};
+    {"linear_q", "linear_qkv"},        {"linear_k", "linear_qkv"},  {"linear_v", "linear_qkv"}, {"linear_fc1_up", "linear_fc1"},
+    {"linear_fc1_gate", "linear_fc1"}, {"q_proj", "linear_qkv"},    {"k_proj", "linear_qkv"},   {"v_proj", "linear_qkv"},
+    {"o_proj", "linear_proj"},         {"gate_proj", "linear_fc1"}, {"up_proj", "linear_fc1"},  {"down_proj", "linear_fc2"}};
 
 std::vector<std::string> read_targets(const Value& list, Notes& notes) {
   std::vector<std::string> targets, others;
@@ -37,7 +35,8 @@ std::vector<std::string> read_targets(const Value& list, Notes& notes) {
       for (const std::string& target : LoraSpec{}.target_modules) add(target);
       continue;
     }
-    const auto other = std::find_if(std::begin(kOtherNames), std::end(kOtherNames), [&](const OtherName& o) { return o.name == name; });
+    const auto other = std::find_if(std::begin(kOtherNames), std::end(kOtherNames),
+                                    [&](const OtherName& o) { return o.name == name; });
     const std::string target(other == std::end(kOtherNames) ? std::string_view(name) : other->layer);
     if (!parse_name<LinearModule>(target)) v.refuse_word(name, all_names<LinearModule>());
     if (other != std::end(kOtherNames)) others.push_back(name);
@@ -70,7 +69,8 @@ std::optional<LoraSpec> read_lora(Object& training, Task task, Notes& notes) {
         "LoRA on linear_qkv, linear_proj, linear_fc1 and linear_fc2 is assumed "
         "(training.lora.target_modules)");
   if (const auto cls = o.find("cls"); cls && cls->as_text() != "LoRA")
-    notes.push_back(fmt::format("{} is counted as LoRA: what it adds to it is not modelled (training.lora.cls)", cls->as_text()));
+    notes.push_back(
+        fmt::format("{} is counted as LoRA: what it adds to it is not modelled (training.lora.cls)", cls->as_text()));
   o.done();
   return s;
 }

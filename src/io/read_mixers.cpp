@@ -9,8 +9,7 @@ GqaSpec read_gqa(Object& o) {
   s.num_attention_heads = o.at("num_attention_heads").as_int(1);
   s.num_key_value_heads = o.at("num_key_value_heads").as_int(1);
   if (s.num_attention_heads % s.num_key_value_heads != 0)
-    o.at("num_key_value_heads")
-        .refuse("a divisor of num_attention_heads = " + std::to_string(s.num_attention_heads));
+    o.at("num_key_value_heads").refuse("a divisor of num_attention_heads = " + std::to_string(s.num_attention_heads));
   s.head_dim = o.at("head_dim").as_int(1);
   s.qkv_bias = o.get("qkv_bias", false);
   s.o_bias = o.get("o_bias", false);
@@ -26,8 +25,8 @@ std::optional<SparseIndexerSpec> read_indexer(Object& o) {
   const auto value = o.find("indexer");
   if (!value) return std::nullopt;
   Object indexer(*value);
-  const SparseIndexerSpec spec{indexer.at("num_heads").as_int(1), indexer.at("head_dim").as_int(1), indexer.at("topk").as_int(1),
-                               indexer.get("shared", false)};
+  const SparseIndexerSpec spec{indexer.at("num_heads").as_int(1), indexer.at("head_dim").as_int(1),
+                               indexer.at("topk").as_int(1), indexer.get("shared", false)};
   indexer.done();
   return spec;
 }
@@ -84,12 +83,11 @@ CompressedMqaSpec read_compressed_mqa(Object& o) {
   s.compress_ratio = o.get("compress_ratio", 0, 0);
   s.compress_overlap = o.get("compress_overlap", false);
   o.get("num_key_value_heads", 1, 1, 1);  // one shared key-value head is what this kind is
-  if (!o.get("shared_key_value", true))
-    o.at("shared_key_value").refuse("true (one tensor read as key and as value)");
+  if (!o.get("shared_key_value", true)) o.at("shared_key_value").refuse("true (one tensor read as key and as value)");
   if (const auto v = o.find("indexer")) {
     Object indexer(*v);
-    s.indexer = CompressedMqaSpec::Indexer{indexer.at("num_heads").as_int(1),
-                                           indexer.at("head_dim").as_int(1), indexer.at("topk").as_int(1)};
+    s.indexer = CompressedMqaSpec::Indexer{indexer.at("num_heads").as_int(1), indexer.at("head_dim").as_int(1),
+                                           indexer.at("topk").as_int(1)};
     indexer.done();
   }
   return s;

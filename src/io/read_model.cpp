@@ -48,8 +48,7 @@ ModelSpec read_own_form(const Value& value) {
   object.get("schema_version", 1, 1, 1);
   model.name = object.at("name").as_text();
   model.family = object.get("family", "");
-  for (const char* key :
-       {"hf_model_id", "aliases", "modality", "checkpoint", "computed_params", "sources", "notes"})
+  for (const char* key : {"hf_model_id", "aliases", "modality", "checkpoint", "computed_params", "sources", "notes"})
     object.ignore(key);
   model.text = read_text(object.at("text"));
   if (const auto vision = object.find("vision")) model.vision = read_vision(*vision);

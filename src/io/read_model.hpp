@@ -6,8 +6,8 @@
 
 namespace shardfit::io {
 
-/// A model in the schema of models/README.md, or as Hugging Face publishes its configuration. Inline specs of runs may leave out
-/// optional keys. `notes` gets what a reader should be told of what was not read.
+/// A model in the schema of models/README.md, or as Hugging Face publishes its configuration. Inline specs of runs may
+/// leave out optional keys. `notes` gets what a reader should be told of what was not read.
 ModelSpec read_model(const Value& value, std::vector<std::string>* notes = nullptr);
 
 /// Its decoder and its tower.

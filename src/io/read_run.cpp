@@ -19,11 +19,10 @@ namespace shardfit::io {
 namespace {
 
 /// Keys of a run that describe it and compute nothing.
-constexpr const char* kDescriptive[] = {
-    "id",         "name",       "description",      "source",   "date",  "release",
-    "status",     "perf_grade", "join_quality",     "family",   "group", "variant",
-    "note",       "notes",      "world_size_known", "problems", "fix",   "cause",
-    "confidence", "incomplete", "stack_pair_group", "measured"};
+constexpr const char* kDescriptive[] = {"id",         "name",       "description",      "source",   "date",  "release",
+                                        "status",     "perf_grade", "join_quality",     "family",   "group", "variant",
+                                        "note",       "notes",      "world_size_known", "problems", "fix",   "cause",
+                                        "confidence", "incomplete", "stack_pair_group", "measured"};
 
 ModelSpec read_run_model(const Value& value, std::vector<std::string>& notes) {
   if (value.is_text()) return find_model(value.as_text(), value.place(), &notes);
@@ -50,8 +49,7 @@ bool needs_precision_aware(const Job& job, const Layout& layout) {
 /// attempts) the next larger one that is.
 int whole_batch(const Job& job, const Layout& l) {
   const int model = l.tp * l.cp * l.pp, once = std::max(1, job.gpus / std::max(1, model)) * l.micro_batch_size;
-  return job.gpus % model ? job.training.global_batch_size
-                          : (job.training.global_batch_size + once - 1) / once * once;
+  return job.gpus % model ? job.training.global_batch_size : (job.training.global_batch_size + once - 1) / once * once;
 }
 
 /// Megatron-Bridge's recipes with Megatron-FSDP switch gradient accumulation fusion off. Source: its
@@ -74,25 +72,26 @@ void note_towers(Scenario& s) {
   if (bridge && family.family.empty())
     s.assumptions.push_back(fmt::format(
         "how Megatron-Bridge builds the tower of family \"{}\" is not known: taken as the published module, whole on every "
-        "tensor-parallel rank and never recomputed (model.family)", s.job.model.family));
+        "tensor-parallel rank and never recomputed (model.family)",
+        s.job.model.family));
   if (!bridge || !family.megatron_layers)
     s.assumptions.push_back(fmt::format(
         "the host's launches and reads for each picture and row are those of Megatron-Bridge's Qwen3-VL; the code around the "
-        "tower of family \"{}\" here was not counted (model.vision)", s.job.model.family));
+        "tower of family \"{}\" here was not counted (model.vision)",
+        s.job.model.family));
 }
 
 /// What follows from training, stack and layout together, where the file leaves it out; each with its words.
 void fill_in_jointly(Scenario& s, const std::optional<Value>& stack_value, Missing missing) {
   if (fsdp_drops_fusion(s.job.stack, s.base, stack_value)) {
     s.job.stack.grad_accumulation_fusion = false;
-    s.assumptions.push_back(
-        "Megatron-FSDP runs without gradient accumulation fusion (stack.grad_accumulation_fusion)");
+    s.assumptions.push_back("Megatron-FSDP runs without gradient accumulation fusion (stack.grad_accumulation_fusion)");
   }
   if (missing == Missing::assume)
     if (const auto split = assumed_split(s.job.model, s.job.training, s.base)) {
       s.base.split = *split;
-      s.assumptions.push_back(fmt::format("layers are split as {} (layout.pipeline_layout)",
-                                          split->text.empty() ? "one stage" : split->text));
+      s.assumptions.push_back(
+          fmt::format("layers are split as {} (layout.pipeline_layout)", split->text.empty() ? "one stage" : split->text));
     }
 
   if (missing == Missing::assume && needs_precision_aware(s.job, s.base)) {
@@ -144,16 +143,14 @@ Scenario read_run(const Value& value, const RunRules& rules) {
   const auto stack_value = o.find("stack");
   const Stack stack = read_stack(stack_value, rules.stack);
   s.job.stack = stack.profile;
-  if (!stack_value)
-    s.assumptions.push_back(fmt::format("stack {} is assumed (stack.profile)", stack.profile.name));
+  if (!stack_value) s.assumptions.push_back(fmt::format("stack {} is assumed (stack.profile)", stack.profile.name));
 
   const auto assumed_value = o.find("assumed");
   std::optional<Object> assumed;
   if (assumed_value) assumed.emplace(*assumed_value);
   Object* over = assumed ? &*assumed : nullptr;
 
-  const Assumed<TrainingSpec> training =
-      read_training(o.at("training"), over, s.job.model, stack, rules.missing);
+  const Assumed<TrainingSpec> training = read_training(o.at("training"), over, s.job.model, stack, rules.missing);
   s.job.training = training.value;
   append(s.assumptions, training.assumptions);
   if (rules.missing == Missing::refuse && s.job.stack.entry_point == EntryPoint::megatron_bridge)

@@ -12,8 +12,7 @@ namespace {
 constexpr std::size_t kMostValues = 4096;  ///< of one axis; beyond it a slip is likelier than a wish
 
 const std::vector<double> kAllOffloads{0, 0.25, 0.5, 0.75, 1};
-const std::vector<CpCommType> kAllCpComm{CpCommType::p2p, CpCommType::a2a, CpCommType::all_gather,
-                                         CpCommType::a2a_p2p};
+const std::vector<CpCommType> kAllCpComm{CpCommType::p2p, CpCommType::a2a, CpCommType::all_gather, CpCommType::a2a_p2p};
 
 bool is_all(const Value& v) { return v.is_text() && v.as_text() == "all"; }
 
@@ -42,8 +41,7 @@ std::vector<T> read_values(const Value& axis, const std::vector<T>& all, Read re
   if (is_all(axis)) return all;
   std::vector<T> values;
   const std::vector<Value> items = axis.is_list() ? axis.as_list() : std::vector<Value>{axis};
-  if (items.empty() || items.size() > kMostValues)
-    axis.refuse("a list of 1 to " + std::to_string(kMostValues) + " values");
+  if (items.empty() || items.size() > kMostValues) axis.refuse("a list of 1 to " + std::to_string(kMostValues) + " values");
   for (const Value& v : items) {
     if (is_all(v)) {
       values.insert(values.end(), all.begin(), all.end());
@@ -106,17 +104,13 @@ void read_sizes(Object& o, const Job& job, int gpus, SearchSpace& s) {
 void read_choices(Object& o, const Job& job, SearchSpace& s) {
   if (const auto v = o.find("recompute")) s.recompute = read_values(*v, all_recompute(job), read_recompute);
   if (const auto v = o.find("sharding"))
-    s.sharding = read_values(*v, all_sharding(job),
-                             [&](const Value& x) { return read_sharding(x, job.stack.framework); });
+    s.sharding = read_values(*v, all_sharding(job), [&](const Value& x) { return read_sharding(x, job.stack.framework); });
   if (const auto v = o.find("split")) s.split = read_values(*v, all_splits(job, s.pp), read_split);
-  if (const auto v = o.find("dispatcher"))
-    s.dispatcher = read_values(*v, all_dispatchers(job), read_dispatcher);
+  if (const auto v = o.find("dispatcher")) s.dispatcher = read_values(*v, all_dispatchers(job), read_dispatcher);
   if (const auto v = o.find("cuda_graph"))
-    s.cuda_graph =
-        read_values(*v, all_cuda_graphs(job), [&](const Value& x) { return read_cuda_graph(x, job.model); });
+    s.cuda_graph = read_values(*v, all_cuda_graphs(job), [&](const Value& x) { return read_cuda_graph(x, job.model); });
   if (const auto v = o.find("expert_alltoall_overlap"))
-    s.expert_alltoall_overlap =
-        read_values(*v, all_expert_overlap(job), [](const Value& x) { return x.as_bool(); });
+    s.expert_alltoall_overlap = read_values(*v, all_expert_overlap(job), [](const Value& x) { return x.as_bool(); });
   if (const auto v = o.find("optimizer_offload"))
     s.optimizer_offload = read_values(*v, kAllOffloads, [](const Value& x) { return x.as_number(0, 1); });
   if (const auto v = o.find("cp_comm_type"))
@@ -129,8 +123,7 @@ std::vector<int> read_sizes_of(const Value& axis, int most) {
   if (axis.is_object()) return range_of(axis, most);
   if (!axis.is_list()) return {axis.as_int(1, most)};
   std::vector<int> values = axis.as_ints(1, most);
-  if (values.empty() || values.size() > kMostValues)
-    axis.refuse("a list of 1 to " + std::to_string(kMostValues) + " values");
+  if (values.empty() || values.size() > kMostValues) axis.refuse("a list of 1 to " + std::to_string(kMostValues) + " values");
   refuse_repeats(axis, values.size(), std::set<int>(values.begin(), values.end()).size());
   return values;
 }

@@ -30,8 +30,7 @@ void read_gradient_sync(Object& o, StackProfile& p) {
   const auto v = o.find("gradient_sync");
   if (!v) return;
   const std::string text = v->as_text();
-  if (text != "every_microbatch" && text != "last_microbatch")
-    v->refuse_word(text, {"every_microbatch", "last_microbatch"});
+  if (text != "every_microbatch" && text != "last_microbatch") v->refuse_word(text, {"every_microbatch", "last_microbatch"});
   p.gradient_sync_every_microbatch = text == "every_microbatch";
 }
 
@@ -153,8 +152,6 @@ Stack read_stack(const std::optional<Value>& value, const std::string& otherwise
   return stack;
 }
 
-StackProfile load_stack(const std::string& name_or_path) {
-  return find_stack(name_or_path, {"", "stack"}).profile;
-}
+StackProfile load_stack(const std::string& name_or_path) { return find_stack(name_or_path, {"", "stack"}).profile; }
 
 }  // namespace shardfit::io

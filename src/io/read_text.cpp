@@ -8,8 +8,7 @@
 namespace shardfit::io {
 namespace {
 
-constexpr int kMaxLayers =
-    10000;  ///< far above any model; segments are written out, so a wild count would eat memory
+constexpr int kMaxLayers = 10000;  ///< far above any model; segments are written out, so a wild count would eat memory
 
 using Index = std::map<std::string, int>;
 
@@ -47,10 +46,10 @@ std::vector<BlockRef> read_layers(const Value& list, int num_layers, const Index
       layers.insert(layers.end(), blocks.begin(), blocks.end());
   }
   if (layers.size() != std::size_t(num_layers))
-    throw InputError(list.place().file, list.place().pointer,
-                     layers.size() > std::size_t(num_layers) ? "more blocks than layers"
-                                                             : std::to_string(layers.size()) + " blocks",
-                     "num_hidden_layers = " + std::to_string(num_layers) + " of them");
+    throw InputError(
+        list.place().file, list.place().pointer,
+        layers.size() > std::size_t(num_layers) ? "more blocks than layers" : std::to_string(layers.size()) + " blocks",
+        "num_hidden_layers = " + std::to_string(num_layers) + " of them");
   return layers;
 }
 
@@ -60,8 +59,7 @@ MtpSpec read_mtp(const Value& value, const Index& mixers, const Index& mlps) {
   s.num_layers = o.at("num_layers").as_int(1, kMaxLayers);
   s.blocks = read_blocks(o.at("blocks"), mixers, mlps);
   const std::string projection = o.get("input_projection", "concat");
-  if (projection != "concat" && projection != "split")
-    o.at("input_projection").refuse_word(projection, {"concat", "split"});
+  if (projection != "concat" && projection != "split") o.at("input_projection").refuse_word(projection, {"concat", "split"});
   s.input_projection_split = projection == "split";
   s.shares_embedding_and_head = o.get("shares_embedding_and_head", true);
   s.final_norm = o.get("final_norm", true);
@@ -80,8 +78,8 @@ int read_learned_positions(Object& text) {
   if (name != "rope" && name != "mrope" && name != "learned_absolute" && name != "none")
     kind.refuse_word(name, {"rope", "mrope", "learned_absolute", "none"});
   const int rows = name == "learned_absolute" ? o.at("num_positions").as_int(1) : 0;
-  for (const char* key : {"rope_theta", "rotary_dim", "scaling", "mrope_section", "mrope_interleaved",
-                          "num_positions", "rope_local_base_freq", "compress_rope_theta"})
+  for (const char* key : {"rope_theta", "rotary_dim", "scaling", "mrope_section", "mrope_interleaved", "num_positions",
+                          "rope_local_base_freq", "compress_rope_theta"})
     o.ignore(key);
   o.done();
   return rows;
@@ -93,8 +91,7 @@ void read_norm(Object& text, TextSpec& s) {
   Object o(*v);
   s.norm = o.get("kind", NormKind::rmsnorm);
   const std::string placement = o.get("placement", "pre");
-  if (placement != "pre" && placement != "pre_and_post")
-    o.at("placement").refuse_word(placement, {"pre", "pre_and_post"});
+  if (placement != "pre" && placement != "pre_and_post") o.at("placement").refuse_word(placement, {"pre", "pre_and_post"});
   s.norm_post = placement == "pre_and_post";
   o.ignore("eps");
   o.ignore("zero_centered");
@@ -106,8 +103,7 @@ int read_residual_streams(Object& text) {
   if (!v) return 1;
   Object o(*v);
   const std::string kind = o.at("kind").as_text();
-  if (kind != "plain" && kind != "hyper_connections")
-    o.at("kind").refuse_word(kind, {"plain", "hyper_connections"});
+  if (kind != "plain" && kind != "hyper_connections") o.at("kind").refuse_word(kind, {"plain", "hyper_connections"});
   const int streams = kind == "plain" ? 1 : o.at("num_streams").as_int(2);
   o.ignore("num_streams");
   o.ignore("sinkhorn_iterations");

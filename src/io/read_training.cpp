@@ -13,14 +13,13 @@
 namespace shardfit::io {
 namespace {
 
-constexpr int kMaxSequence = 1 << 27;  ///< 134 M tokens: a hundred times the longest rows trained
-constexpr int kAssumedSequence =
-    4096;  ///< measured rows that do not say: the commonest of the published ones
+constexpr int kMaxSequence = 1 << 27;   ///< 134 M tokens: a hundred times the longest rows trained
+constexpr int kAssumedSequence = 4096;  ///< measured rows that do not say: the commonest of the published ones
 
 using Notes = std::vector<std::string>;
 
-OptimizerSpec read_optimizer(Object& training, Object* assumed, const StackDefaults& defaults,
-                             Precision precision, Notes& notes) {
+OptimizerSpec read_optimizer(Object& training, Object* assumed, const StackDefaults& defaults, Precision precision,
+                             Notes& notes) {
   const auto v = training.find("optimizer");
   Object o = v ? Object(*v) : Object::empty(training.place().down("optimizer"));
   if (assumed != nullptr) o.overlay(*assumed);
@@ -54,9 +53,9 @@ EnumSet<ModelPart> read_frozen(Object& training, const ModelSpec& model, bool te
 void refuse_nothing_to_train(Object& training, const Job& job) {
   for (const ModelPart part : {ModelPart::language_model, ModelPart::vision_model, ModelPart::vision_projection})
     if (training_of(job, part).any()) return;
-  training.at("frozen").refuse("a list that leaves a part of the model to train",
-                               job.training.task == Task::lora ? "a part with linear layers that LoRA targets"
-                                                               : "or task \"lora\"");
+  training.at("frozen").refuse(
+      "a list that leaves a part of the model to train",
+      job.training.task == Task::lora ? "a part with linear layers that LoRA targets" : "or task \"lora\"");
 }
 
 /// What LoRA does to a vision-language model, in words.
@@ -68,7 +67,7 @@ void note_adapters(const Job& job, Notes& notes) {
                               tower && projection ? "the tower and its mergers too, where linear layers have the targets' names"
                               : tower             ? "the tower too, where linear layers have the targets' names"
                               : projection        ? "the mergers too, where linear layers have the targets' names"
-                                                  : "the language model alone: tower and projection are frozen, without adapters"));
+                                           : "the language model alone: tower and projection are frozen, without adapters"));
 }
 
 /// Megatron-Bridge's fine-tuning recipes of vision-language models train on CORD-v2, one receipt a sample. Source:
@@ -98,8 +97,7 @@ void read_packing(Object& training, TrainingSpec& t) {
 }
 
 int read_sequence_length(Object& o, Missing missing, Notes& notes) {
-  if (missing == Missing::refuse || o.find("sequence_length"))
-    return o.at("sequence_length").as_int(1, kMaxSequence);
+  if (missing == Missing::refuse || o.find("sequence_length")) return o.at("sequence_length").as_int(1, kMaxSequence);
   notes.push_back(fmt::format("sequence_length {} is assumed (training.sequence_length)", kAssumedSequence));
   return kAssumedSequence;
 }
@@ -124,8 +122,8 @@ bool read_padding(Object& o, const TrainingSpec& t, EntryPoint entry_point, std:
 
 }  // namespace
 
-Assumed<TrainingSpec> read_training(const Value& value, Object* assumed, const ModelSpec& model,
-                                    const Stack& stack, Missing missing) {
+Assumed<TrainingSpec> read_training(const Value& value, Object* assumed, const ModelSpec& model, const Stack& stack,
+                                    Missing missing) {
   Object o(value);
   if (assumed != nullptr) o.overlay(*assumed);
   Notes notes;
@@ -134,10 +132,8 @@ Assumed<TrainingSpec> read_training(const Value& value, Object* assumed, const M
   t.task_type = o.get("task_type", t.task_type);
   read_precision(o, stack.profile.entry_point, t, notes);
   t.sequence_length = read_sequence_length(o, missing, notes);
-  t.global_batch_size =
-      missing == Missing::refuse ? o.at("global_batch_size").as_int(1) : o.get("global_batch_size", 0, 1);
-  t.vocab_padding_multiple =
-      o.get("vocab_padding_multiple", stack.defaults.vocab_padding_multiple, 1, 1 << 20);
+  t.global_batch_size = missing == Missing::refuse ? o.at("global_batch_size").as_int(1) : o.get("global_batch_size", 0, 1);
+  t.vocab_padding_multiple = o.get("vocab_padding_multiple", stack.defaults.vocab_padding_multiple, 1, 1 << 20);
   t.mtp_layers = o.find_int("mtp_layers", 0, 1000);
   if (t.quant_recipe.mtp && mtp_depth(model.text, t) == 0)
     notes.push_back(fmt::format("precision {} of MTP does nothing: the model has no MTP layers (training.quant_recipe.mtp)",

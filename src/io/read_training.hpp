@@ -23,7 +23,7 @@ struct Assumed {
 enum class Missing { refuse, assume };
 
 /// A run's `training` block. `assumed` wins over it.
-Assumed<TrainingSpec> read_training(const Value& value, Object* assumed, const ModelSpec& model,
-                                    const Stack& stack, Missing missing);
+Assumed<TrainingSpec> read_training(const Value& value, Object* assumed, const ModelSpec& model, const Stack& stack,
+                                    Missing missing);
 
 }  // namespace shardfit::io

@@ -46,8 +46,7 @@ DeepstackSpec read_deepstack(const Value& value) {
 void read_attention(const Value& value, VisionSpec& s) {
   Object o(value);
   s.attention_window = o.find_int("window_size", 1);
-  if (const auto full = o.find("full_attention_layers"); full && full->is_list())
-    s.full_attention_layers = full->as_ints(0);
+  if (const auto full = o.find("full_attention_layers"); full && full->is_list()) s.full_attention_layers = full->as_ints(0);
   o.ignore("full_attention_layers");
   o.ignore("scope");
   o.done();

@@ -12,7 +12,8 @@ namespace {
 constexpr int kMaxSide = 100'000;
 constexpr double kMaxSpread = 100, kMaxImages = 1e6, kMaxTokens = 1e9;
 
-constexpr int kMostFrames = 768;   ///< source: qwen-vl-utils vision_process.py FPS_MAX_FRAMES, transformers Qwen3VLVideoProcessor
+// Source: qwen-vl-utils vision_process.py FPS_MAX_FRAMES, transformers Qwen3VLVideoProcessor.
+constexpr int kMostFrames = 768;
 
 // What real data is where a run says that it is real and no more (estimates that fit published steps: 500 to 2,500
 // tokens a sample, spread 0.1 to 1, explain them equally well).
@@ -56,7 +57,7 @@ void read_pictures(Object& o, VisionWorkload& w) {
   if (const auto size = o.find("image_size")) w.sizes = read_sizes(*size);
   if (const auto tokens = o.find("visual_tokens_per_image")) {
     if (o.find("image_size")) tokens->refuse("either image_size or visual_tokens_per_image");
-    w.sizes.clear();                        // with all that a preset says of them
+    w.sizes.clear();  // with all that a preset says of them
     w.size_spread = 0;
     w.frames = 0;
     w.visual_tokens_per_image = tokens->as_number(1, kMaxTokens);
@@ -94,15 +95,15 @@ VisionWorkload load_preset(const std::string& name, const Place& asked) {
 /// Refuses clips that the processor would thin out.
 VisionWorkload within_frames(VisionWorkload w, const VisionSpec& vision, const Value& at) {
   const bool native = vision.resolution.kind == VisionSpec::Resolution::Kind::native;
-  if (native && w.frames > kMostFrames) at.refuse(fmt::format("at most {} frames: loaders sample no more of a clip", kMostFrames));
+  if (native && w.frames > kMostFrames)
+    at.refuse(fmt::format("at most {} frames: loaders sample no more of a clip", kMostFrames));
   return w;
 }
 
 }  // namespace
 
-std::optional<VisionWorkload> read_vision_workload(Object& training, const ModelSpec& model,
-                                                   const StackDefaults& defaults, bool text_only,
-                                                   std::vector<std::string>& notes) {
+std::optional<VisionWorkload> read_vision_workload(Object& training, const ModelSpec& model, const StackDefaults& defaults,
+                                                   bool text_only, std::vector<std::string>& notes) {
   const auto v = training.find("vision");
   if (!model.vision || text_only) {
     if (v) v->refuse("no vision block for a model without a tower or with text_only");
@@ -123,9 +124,10 @@ std::optional<VisionWorkload> read_vision_workload(Object& training, const Model
   const double spread = real ? kRealSpread : defaults.visual_spread;
   if (!o.find("visual_tokens_per_image")) {
     w.visual_tokens_per_image = tokens;
-    notes.push_back(fmt::format("{:g} image of {:g} visual tokens a sample, spread {:g}, is assumed "
-                                "(training.vision.images_per_sample, visual_tokens_per_image, spread; or training.vision.preset)",
-                                w.images_per_sample, tokens, w.spread.value_or(spread)));
+    notes.push_back(
+        fmt::format("{:g} image of {:g} visual tokens a sample, spread {:g}, is assumed "
+                    "(training.vision.images_per_sample, visual_tokens_per_image, spread; or training.vision.preset)",
+                    w.images_per_sample, tokens, w.spread.value_or(spread)));
   }
   if (!w.spread) w.spread = spread;
   return w;
@@ -139,7 +141,8 @@ std::vector<std::string> list_workloads() { return list_folder("workloads"); }
 
 NamedWorkload load_workload(const std::string& name_or_path) {
   const Json json = parse_json_file(find_data("workloads", name_or_path, {"", "workload"}));
-  return {load_preset(name_or_path, {"", "workload"}), json["description"].get<std::string>(), json["source"].get<std::string>()};
+  return {load_preset(name_or_path, {"", "workload"}), json["description"].get<std::string>(),
+          json["source"].get<std::string>()};
 }
 
 }  // namespace shardfit::io

@@ -38,8 +38,7 @@ std::string did_you_mean(std::string_view word, const std::vector<std::string_vi
 /// T is int or double: a whole number is told to its last digit.
 template <class T>
 std::string range_text(const char* kind, T least, T most, bool bounded) {
-  return bounded ? fmt::format("{} from {} to {}", kind, least, most)
-                 : fmt::format("{} of at least {}", kind, least);
+  return bounded ? fmt::format("{} from {} to {}", kind, least, most) : fmt::format("{} of at least {}", kind, least);
 }
 
 const Json& no_fields() {
@@ -72,8 +71,7 @@ int Value::as_int(int least, int most) const {
   const std::string expected = range_text("a whole number", least, most, most != kMaxCount);
   if (!json_->is_number()) refuse(expected);
   const double number = json_->get<double>();
-  if (!std::isfinite(number) || number != std::floor(number) || number < least || number > most)
-    refuse(expected);
+  if (!std::isfinite(number) || number != std::floor(number) || number < least || number > most) refuse(expected);
   return int(number);
 }
 
@@ -82,8 +80,7 @@ std::int64_t Value::as_int64(std::int64_t least) const {
   const std::string expected = fmt::format("a whole number of at least {}", least);
   if (!json_->is_number()) refuse(expected);
   const double number = json_->get<double>();
-  if (!std::isfinite(number) || number != std::floor(number) || number < double(least) || number > kExact)
-    refuse(expected);
+  if (!std::isfinite(number) || number != std::floor(number) || number < double(least) || number > kExact) refuse(expected);
   return std::int64_t(number);
 }
 
@@ -132,9 +129,7 @@ Object::Object(const Value& value) : json_(&value.json()), place_(value.place())
 
 Object Object::empty(Place place) { return Object(no_fields(), std::move(place)); }
 
-bool Object::has(const std::string& key) const {
-  return json_->contains(key) || (over_ != nullptr && over_->has(key));
-}
+bool Object::has(const std::string& key) const { return json_->contains(key) || (over_ != nullptr && over_->has(key)); }
 
 std::optional<Value> Object::find(const std::string& key) {
   known_.insert(key);

@@ -90,8 +90,7 @@ class Object {
   bool has(const std::string& key) const;
 
   int get(const std::string& key, int otherwise, int least, int most = kMaxCount);
-  double get(const std::string& key, double otherwise, double least,
-             double most = std::numeric_limits<double>::max());
+  double get(const std::string& key, double otherwise, double least, double most = std::numeric_limits<double>::max());
   bool get(const std::string& key, bool otherwise);
   std::string get(const std::string& key, const std::string& otherwise);
   std::string get(const std::string& key, const char* otherwise) { return get(key, std::string(otherwise)); }

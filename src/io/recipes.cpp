@@ -137,7 +137,8 @@ std::vector<std::string> fill_from_recipes(const std::vector<RecipeSetting>& set
       if (!run.contains(block.key())) run[block.key()] = Json::object();
       run[block.key()].update(block.value());
     }
-    notes.push_back(fmt::format("{}: as in the published recipe ({}; recipes/{}.json, {})", settings_text(s), places(s), s.file, s.source));
+    notes.push_back(
+        fmt::format("{}: as in the published recipe ({}; recipes/{}.json, {})", settings_text(s), places(s), s.file, s.source));
   }
   return notes;
 }
@@ -146,8 +147,10 @@ std::vector<std::string> recipe_hints(const std::vector<RecipeSetting>& settings
   std::vector<std::string> notes;
   for (const RecipeSetting& s : settings)
     if (concerns(s, use) && !states_any(run, s.blocks))
-      notes.push_back(fmt::format("the published recipe of {} in {} sets {}, which is not stated and not used ({}; "
-                                  "recipes/{}.json)", use.model, use.precision, settings_text(s), places(s), s.file));
+      notes.push_back(
+          fmt::format("the published recipe of {} in {} sets {}, which is not stated and not used ({}; "
+                      "recipes/{}.json)",
+                      use.model, use.precision, settings_text(s), places(s), s.file));
   return notes;
 }
 

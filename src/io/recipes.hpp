@@ -13,16 +13,16 @@ namespace shardfit::io {
 /// Fields of a run's blocks that a published recipe sets together, and for which runs. Variants of a recipe are told apart by
 /// fields of the run wherever it has such.
 struct RecipeSetting {
-  std::vector<std::string> models, hardware;   ///< names; empty: any
-  std::string runs;                            ///< word of the source of the runs that it is about; empty: any
+  std::vector<std::string> models, hardware;  ///< names; empty: any
+  std::string runs;                           ///< word of the source of the runs that it is about; empty: any
   std::string precision;
-  std::vector<int> gpus;                       ///< sizes of run; empty: any
-  Json where;                                  ///< fields of a run: one that states other values is not of the recipe
-  std::string from, to;                        ///< days (YYYY-MM-DD): from this one, before that one; empty: no limit
-  bool undated = false;                        ///< with days: also about runs that state no day
-  Json blocks;                                 ///< the fields by block: training, layout, stack; those it sets any of
-  std::string source;                          ///< commit and file
-  std::string file;                            ///< of recipes/ it is from
+  std::vector<int> gpus;  ///< sizes of run; empty: any
+  Json where;             ///< fields of a run: one that states other values is not of the recipe
+  std::string from, to;   ///< days (YYYY-MM-DD): from this one, before that one; empty: no limit
+  bool undated = false;   ///< with days: also about runs that state no day
+  Json blocks;            ///< the fields by block: training, layout, stack; those it sets any of
+  std::string source;     ///< commit and file
+  std::string file;       ///< of recipes/ it is from
 };
 
 /// Every entry of recipes/*.json, in the order of the files. Throws InputError.
@@ -37,7 +37,7 @@ std::string where_text(const RecipeSetting& setting);
 struct RecipeUse {
   std::string model, hardware, precision, date;
   int gpus = 0;
-  Json stated = {};                            ///< the run as written, for `where`
+  Json stated = {};  ///< the run as written, for `where`
   std::string source = {};
 };
 /// Whether an entry is about a run.

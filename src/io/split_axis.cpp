@@ -9,8 +9,8 @@
 namespace shardfit::io {
 namespace {
 
-constexpr int kMostStageCut = 2;  ///< layers by which "all" lightens the first or last stage
-constexpr int kMostMiddleExtra = 2;  ///< layers by which a tower lets middle stages outgrow an even share
+constexpr int kMostStageCut = 2;                   ///< layers by which "all" lightens the first or last stage
+constexpr int kMostMiddleExtra = 2;                ///< layers by which a tower lets middle stages outgrow an even share
 constexpr int kPairShifts[] = {1, 2, 3, 4, 6, 8};  ///< layers that a tower moves from the first of two stages to the second
 
 PipelineSplit first_last(int first, int last) {
@@ -80,8 +80,7 @@ std::vector<PipelineSplit> all_splits(const Job& job, const std::vector<int>& pp
     for (int p : pp)
       if (p > 1) add_tower_cuts(splits, layers, p, least);
   }
-  for (const auto& [embedding, loss] :
-       {std::pair{true, false}, std::pair{false, true}, std::pair{true, true}}) {
+  for (const auto& [embedding, loss] : {std::pair{true, false}, std::pair{false, true}, std::pair{true, true}}) {
     const int padded = layers + int(embedding) + int(loss);
     if (!std::any_of(pp.begin(), pp.end(), [&](int p) { return p > 1 && padded % p == 0; })) continue;
     PipelineSplit s;

@@ -32,7 +32,7 @@ struct Tool {
   bool before(const char* day) const { return !date.empty() && is_before(date, day); }
 
   std::string software, framework, date;
-  bool torch = false;   ///< trains outside Megatron-Core
+  bool torch = false;  ///< trains outside Megatron-Core
 };
 
 bool has_block(const Json& run, const char* key) { return run.contains(key) && run[key].is_object(); }
@@ -70,7 +70,8 @@ void set_gathers(const Tool& tool, Json& run) {
 constexpr const char* kTitanCompilesLossSince = "2025-04-02";
 constexpr const char* kTitanChunksLossSince = "2026-04-27";
 
-/// Before this day the backward of NeMo-RL's log-probabilities over a split vocabulary made a one-hot of it (c594dfa4a). Kind: read.
+/// Before this day the backward of NeMo-RL's log-probabilities over a split vocabulary made a one-hot of it (c594dfa4a).
+/// Kind: read.
 constexpr const char* kNemoRlWithoutOneHotSince = "2025-07-25";
 
 /// How the loss is computed.
@@ -86,7 +87,8 @@ void set_loss(const Tool& tool, Json& run) {
   const bool compiled = titan ? !tool.before(kTitanCompilesLossSince) : tool.is("compile");
   if ((tool.torch && !benchmark && !compiled) || tool.is("NeMo-RL")) set_default(stack, "eager_loss", true);
   const bool splits_vocabulary = !tool.torch || (has_block(run, "layout") && int_of(run["layout"], "tp", 1) > 1);
-  if (tool.is("NeMo-RL") && tool.before(kNemoRlWithoutOneHotSince) && splits_vocabulary) set_default(stack, "one_hot_loss", true);
+  if (tool.is("NeMo-RL") && tool.before(kNemoRlWithoutOneHotSince) && splits_vocabulary)
+    set_default(stack, "one_hot_loss", true);
 }
 
 /// Gradients, master weights and moments in fp32.
@@ -145,13 +147,14 @@ void shorten_padding_free(const Tool& tool, Json& run, std::vector<std::string>&
   Json& training = run["training"];
   if (!training.contains("packing") || training["packing"] != false || text_of(training, "task") == "pretrain") return;
   const int micro_batch = int_of(run["layout"], "micro_batch_size", 1), limit = int_of(training, "sequence_length", 0);
-  constexpr int kStep = 64;   // lengths stay divisible by the usual tp and cp
+  constexpr int kStep = 64;  // lengths stay divisible by the usual tp and cp
   const int length = int(padding_free_length(micro_batch, limit)) / kStep * kStep;
   if (micro_batch <= 1 || length < kStep) return;
   training["sequence_length"] = length;
-  notes.push_back(fmt::format("samples are joined without padding: rows of {} tokens, of {} allowed, are assumed "
-                              "(training.sequence_length)",
-                              length, limit));
+  notes.push_back(
+      fmt::format("samples are joined without padding: rows of {} tokens, of {} allowed, are assumed "
+                  "(training.sequence_length)",
+                  length, limit));
 }
 
 /// ms-swift has tensor, pipeline and expert parallelism through Megatron-Core alone, whatever the row calls its framework.

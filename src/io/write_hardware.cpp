@@ -26,9 +26,10 @@ std::string coefficients_text(const TimeCoefficients& c) {
                      ",\n  \"coefficients\": {";
   for (std::size_t i = 0; i < kCount<Coefficient>; ++i) {
     const FittedValue& v = c.values[Coefficient(i)];
-    text += fmt::format("{}\n    \"{}\": {{\"value\": {:.4g}, \"standard_error\": {:.3g}, \"low\": {:.4g}, \"high\": {:.4g}, "
-                        "\"meaning\": {}}}",
-                        i ? "," : "", name_of(Coefficient(i)), v.value, v.standard_error, v.low, v.high, quoted(v.meaning));
+    text += fmt::format(
+        "{}\n    \"{}\": {{\"value\": {:.4g}, \"standard_error\": {:.3g}, \"low\": {:.4g}, \"high\": {:.4g}, "
+        "\"meaning\": {}}}",
+        i ? "," : "", name_of(Coefficient(i)), v.value, v.standard_error, v.low, v.high, quoted(v.meaning));
   }
   return text + "\n  }\n}\n";
 }

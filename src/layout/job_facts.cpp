@@ -25,8 +25,7 @@ void read_mixer(const MixerKind& kind, JobFacts& facts) {
   } else if (const auto* mamba = std::get_if<Mamba2Spec>(&kind)) {
     facts.mamba_heads = std::gcd(facts.mamba_heads, mamba->num_heads);
     facts.mamba_groups = std::gcd(facts.mamba_groups, mamba->n_groups);
-    const int width =
-        2 * mamba->num_heads * mamba->head_dim + 2 * mamba->n_groups * mamba->state_size + mamba->num_heads;
+    const int width = 2 * mamba->num_heads * mamba->head_dim + 2 * mamba->n_groups * mamba->state_size + mamba->num_heads;
     facts.mamba_in_proj = std::gcd(facts.mamba_in_proj, width);
   } else if (const auto* mqa = std::get_if<CompressedMqaSpec>(&kind)) {
     facts.attention_heads = std::gcd(facts.attention_heads, mqa->num_attention_heads);

@@ -8,8 +8,15 @@
 namespace shardfit::layout {
 
 /// Why a pipeline layout string cannot be read.
-enum class LayoutStringFault { none, unknown_character, open_parenthesis, stray_parenthesis, stray_star, missing_count,
-                               too_long };
+enum class LayoutStringFault {
+  none,
+  unknown_character,
+  open_parenthesis,
+  stray_parenthesis,
+  stray_star,
+  missing_count,
+  too_long
+};
 
 /// Longest expansion read, in symbols; real strings have a few hundred. (assumed: guards against "t*999999999")
 inline constexpr std::int64_t kMaxLayoutSymbols = 100'000;
@@ -59,7 +66,7 @@ class LayoutStringReader {
     if (fault != Fault::none) return fault;
     for (std::int64_t i = 0; emit && i < times; ++i) {
       at = begin;
-      if (++emitted_ > kMaxLayoutSymbols) return Fault::too_long;   // rounds of an empty bracket count too
+      if (++emitted_ > kMaxLayoutSymbols) return Fault::too_long;  // rounds of an empty bracket count too
       if (text_[at] == '(') {
         fault = bracket(at, true);
       } else {

@@ -63,8 +63,10 @@ GroupShapes group_shapes(const Layout& layout, const GridSizes& grid) {
   shapes.dp = {grid.dp, pp_first ? model * layout.pp : model};
   shapes.dp_cp = {layout.cp * grid.dp, layout.tp};
   if (pp_first && layout.pp > 1) {
-    if (layout.cp == 1) shapes.dp_cp = shapes.dp;
-    else shapes.dp_cp = {layout.cp * grid.dp, layout.tp, layout.cp, model * layout.pp};
+    if (layout.cp == 1)
+      shapes.dp_cp = shapes.dp;
+    else
+      shapes.dp_cp = {layout.cp * grid.dp, layout.tp, layout.cp, model * layout.pp};
   }
   shapes.pp = {layout.pp, pp_first ? model : grid.gpus / layout.pp};
   shapes.etp = {layout.etp, 1};
@@ -90,7 +92,7 @@ GroupShape across_instances(GroupShape shape, int instances) {
   if (size % shape.run == 0) return {instances, shape.jump * (size / shape.run)};
   if (shape.run % size == 0) return {instances, shape.stride * size, shape.run / size, shape.jump};
   const int piece = std::gcd(size, shape.run), runs = shape.size / shape.run;
-  int in_a_run = 1;   // as few as let the others lie in different runs
+  int in_a_run = 1;  // as few as let the others lie in different runs
   while (instances % in_a_run != 0 || instances / in_a_run > runs) ++in_a_run;
   return {instances, shape.stride * piece, in_a_run, shape.jump};
 }
@@ -98,7 +100,7 @@ GroupShape across_instances(GroupShape shape, int instances) {
 std::vector<int> group_members(GroupShape shape, int rank) {
   assert(shape.size > 0 && shape.stride > 0 && rank >= 0);
   const int run = shape.run > 0 ? shape.run : shape.size, runs = shape.size / run;
-  const int period = runs > 1 ? shape.jump : run * shape.stride;   // after which a rank of the same run follows
+  const int period = runs > 1 ? shape.jump : run * shape.stride;  // after which a rank of the same run follows
   const int block = rank - rank % (period * runs), within = rank % period;
   const int first = block + within - within / shape.stride % run * shape.stride;
   std::vector<int> members;

@@ -102,9 +102,7 @@ SplitShape shape_of_pattern(const TextSpec& text, std::string_view pattern, int 
 
 }  // namespace
 
-bool has_bars(std::string_view pattern) {
-  return pattern.substr(0, pattern.find('/')).find('|') != std::string_view::npos;
-}
+bool has_bars(std::string_view pattern) { return pattern.substr(0, pattern.find('/')).find('|') != std::string_view::npos; }
 
 MiddleStages middle_stages(int layers, const Layout& layout) {
   const int first = layout.split.first_stage_layers, last = layout.split.last_stage_layers;
@@ -127,9 +125,8 @@ SplitShape split_shape(const JobFacts& job, const Layout& layout) {
       break;
     }
     case SplitKind::accounting:
-      shape.first_chunk_layers =
-          (job.layers + layout.split.account_for_embedding + layout.split.account_for_loss) / stages -
-          layout.split.account_for_embedding;
+      shape.first_chunk_layers = (job.layers + layout.split.account_for_embedding + layout.split.account_for_loss) / stages -
+                                 layout.split.account_for_embedding;
       break;
     default: shape.first_chunk_layers = job.layers / stages;
   }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Computes:   which decoder layers, MTP layers, embedding, head and vision tower every pipeline chunk holds.
-// Formula:    uniform L/(pp*vpp); first/last counts, the middle shared evenly, each rank cut in vpp chunks; accounting:
-//             (L + embedding + loss)/(pp*vpp), one layer less where a pseudo layer sits; a layout string or hybrid
-//             pattern says it part by part. Chunk vp*pp + stage; layers run through the chunks in that order.
+// Formula:    uniform L/(pp*vpp); first/last counts, the middle shared evenly, each rank cut in vpp chunks; accounting: (L
+//             + embedding + loss)/(pp*vpp), one layer less where a pseudo layer sits; a layout string or hybrid pattern
+//             says it part by part. Chunk vp*pp + stage; layers run through the chunks in that order.
 // Source:     Megatron-LM core/transformer/transformer_block.py:get_num_layers_to_build,
 //             transformer_layer.py:get_transformer_layer_offset, pipeline_parallel_layer_layout.py,
 //             core/models/hybrid/hybrid_layer_allocation.py:select_pipeline_segment; vision: Megatron-Bridge
@@ -120,8 +120,7 @@ bool make_stage_plan(const Job& job, const Layout& layout, StagePlan& plan) {
   plan.chunks.front().embedding = true;
   plan.chunks.front().vision = runs_vision(job.model, job.training);
   plan.chunks.back().head = true;
-  if (layout.split.kind != SplitKind::layout_string)
-    plan.chunks.back().mtp_layers = mtp_depth(job.model.text, job.training);
+  if (layout.split.kind != SplitKind::layout_string) plan.chunks.back().mtp_layers = mtp_depth(job.model.text, job.training);
   return true;
 }
 

@@ -26,8 +26,7 @@ bool is_offloaded(const block::Saved& s, const ProfileOptions& options) {
   return s.offload && options.offloaded.contains(*s.offload) && s.bytes.value >= kMinOffloadedBytes;
 }
 
-void add_saved(const block::Op& op, const block::Saved& s, const ProfileOptions& options,
-               ActivationProfile& p) {
+void add_saved(const block::Op& op, const block::Saved& s, const ProfileOptions& options, ActivationProfile& p) {
   const bool selective = options.recompute.granularity == RecomputeGranularity::selective;
   if (selective && s.dropped_by.intersects(options.recompute.modules)) {
     p.recompute_working_set += s.bytes;
@@ -70,34 +69,23 @@ MemoryTerm saved_term(block::View view) {
   using block::View;
   switch (view) {
     case View::norm:
-    case View::residual:
-      return MemoryTerm::saved_norms;
-    case View::attention:
-      return MemoryTerm::saved_attention;
+    case View::residual: return MemoryTerm::saved_norms;
+    case View::attention: return MemoryTerm::saved_attention;
     case View::linear_attention:
-    case View::mamba:
-      return MemoryTerm::saved_linear_attention;
+    case View::mamba: return MemoryTerm::saved_linear_attention;
     case View::dense_mlp:
-    case View::shared_expert:
-      return MemoryTerm::saved_mlp;
-    case View::router:
-      return MemoryTerm::saved_router;
+    case View::shared_expert: return MemoryTerm::saved_mlp;
+    case View::router: return MemoryTerm::saved_router;
     case View::dispatch:
     case View::experts:
     case View::combine:
-    case View::latent:
-      return MemoryTerm::saved_experts;
-    case View::embedding:
-      return MemoryTerm::saved_embedding;
-    case View::head:
-      return MemoryTerm::saved_head;
-    case View::mtp:
-      return MemoryTerm::saved_mtp;
+    case View::latent: return MemoryTerm::saved_experts;
+    case View::embedding: return MemoryTerm::saved_embedding;
+    case View::head: return MemoryTerm::saved_head;
+    case View::mtp: return MemoryTerm::saved_mtp;
     case View::vision_encoder:
-    case View::vision_projector:
-      return MemoryTerm::saved_vision;
-    case View::count:
-      break;
+    case View::vision_projector: return MemoryTerm::saved_vision;
+    case View::count: break;
   }
   return MemoryTerm::unmodelled;
 }

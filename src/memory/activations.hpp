@@ -12,8 +12,8 @@ namespace shardfit::memory {
 struct ProfileOptions {
   Recompute recompute;
   EnumSet<OffloadModule> offloaded;  ///< fine-grained activation offload
-  Bytes block_input;               ///< one tensor of the residual stream, [stream_tokens, hidden]
-  std::optional<MemoryTerm> fold;  ///< set: every saved byte goes to this term (saved_mtp, saved_vision)
+  Bytes block_input;                 ///< one tensor of the residual stream, [stream_tokens, hidden]
+  std::optional<MemoryTerm> fold;    ///< set: every saved byte goes to this term (saved_mtp, saved_vision)
 };
 
 /// The term that a saved tensor of a module belongs to.

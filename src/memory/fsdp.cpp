@@ -14,8 +14,8 @@
 //             torch.distributed.fsdp (fully_shard, implicit prefetch of one unit;
 //             FSDPParam.to_accumulated_grad_if_needed: unsharded_accumulated_grad has the reduce dtype).
 // Valid when: units are alike; mixed stages take the largest unit as current one.
-// Ignores:    transposed copies of quantised units; the order in which outside tensors are released; that what stays in bf16 in a
-//             quantised run (embedding, head, layers kept in bf16) is gathered at two bytes an element.
+// Ignores:    transposed copies of quantised units; the order in which outside tensors are released; that what stays in
+//             bf16 in a quantised run (embedding, head, layers kept in bf16) is gathered at two bytes an element.
 // Checked by: tests/memory/fsdp_test.cpp.
 
 namespace shardfit::memory {
@@ -69,8 +69,7 @@ FsdpBuffers torch_full(const FsdpInputs& in, MemoryMoment moment, bool at_loss) 
   const std::int64_t reduced = std::min(made, in.trainable_elements - made);
   // Accumulated over micro-batches, and on their way to the reduction, gradients have the type that they are reduced in.
   const std::int64_t kept = in.gradient_sync_every_microbatch ? reduced : in.trainable_elements;
-  return {weight_bytes(in, gathered + in.outside_elements),
-          Bytes(made * in.gradient_bytes + kept * in.accumulated_bytes)};
+  return {weight_bytes(in, gathered + in.outside_elements), Bytes(made * in.gradient_bytes + kept * in.accumulated_bytes)};
 }
 
 }  // namespace
@@ -82,14 +81,10 @@ std::int64_t communication_unit_elements(std::int64_t all_unit_elements, std::in
 FsdpBuffers fsdp_buffers(const FsdpInputs& in, MemoryMoment moment, bool at_loss) {
   if (in.shards <= 1) return {};
   switch (in.sharding) {
-    case Sharding::full:
-      return megatron_full(in, moment, at_loss);
-    case Sharding::optimizer_grads:
-      return megatron_optimizer_grads(in, moment);
-    case Sharding::full_torch:
-      return torch_full(in, moment, at_loss);
-    default:
-      return {};
+    case Sharding::full: return megatron_full(in, moment, at_loss);
+    case Sharding::optimizer_grads: return megatron_optimizer_grads(in, moment);
+    case Sharding::full_torch: return torch_full(in, moment, at_loss);
+    default: return {};
   }
 }
 

@@ -22,9 +22,8 @@ struct FsdpInputs {
   int accumulated_bytes = 4;            ///< torch FSDP2: of one that waits for the last micro-batch, and while reduced
   int shards = 1;
   bool double_buffer = false;
-  bool reshard_after_forward = true;  ///< torch FSDP2
-  bool gradient_sync_every_microbatch =
-      true;  ///< torch FSDP2: false keeps whole gradients until the last micro-batch
+  bool reshard_after_forward = true;           ///< torch FSDP2
+  bool gradient_sync_every_microbatch = true;  ///< torch FSDP2: false keeps whole gradients until the last micro-batch
 };
 
 struct FsdpBuffers {

@@ -33,13 +33,10 @@ constexpr double kCaptureGrowth = 0.5;
 constexpr double kCaptureGrowthWithReuse = 0.1;
 
 bool is_captured(const GraphInputs& in, MemoryMoment moment) {
-  return in.impl != CudaGraphImpl::none && moment != MemoryMoment::after_build &&
-         moment != MemoryMoment::first_step;
+  return in.impl != CudaGraphImpl::none && moment != MemoryMoment::after_build && moment != MemoryMoment::first_step;
 }
 
-bool is_idle(MemoryMoment moment) {
-  return moment == MemoryMoment::between_steps || moment == MemoryMoment::optimizer_step;
-}
+bool is_idle(MemoryMoment moment) { return moment == MemoryMoment::between_steps || moment == MemoryMoment::optimizer_step; }
 
 Bytes growth(const GraphInputs& in, Bytes eager_activations) {
   const double share = in.stream_reuse ? kCaptureGrowthWithReuse : kCaptureGrowth;
@@ -51,12 +48,9 @@ Bytes growth(const GraphInputs& in, Bytes eager_activations) {
 Bytes graph_pool_bytes(const GraphInputs& in, MemoryMoment moment, Bytes eager_activations) {
   if (!is_captured(in, moment)) return Bytes(0);
   switch (in.impl) {
-    case CudaGraphImpl::transformer_engine:
-      return (in.stream + in.attention_mask) * in.static_inputs;
-    case CudaGraphImpl::full_iteration:
-      return is_idle(moment) ? Bytes(0) : growth(in, eager_activations);
-    default:
-      return Bytes(0);
+    case CudaGraphImpl::transformer_engine: return (in.stream + in.attention_mask) * in.static_inputs;
+    case CudaGraphImpl::full_iteration: return is_idle(moment) ? Bytes(0) : growth(in, eager_activations);
+    default: return Bytes(0);
   }
 }
 

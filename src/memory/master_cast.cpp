@@ -37,15 +37,13 @@ bool updates_weights_itself(const StaticInputs& in) {
 Bytes master_cast_bytes(const StaticInputs& in, std::int64_t shard, std::int64_t linear) {
   if (!in.fp8_param_gather || !is_quantized(in.precision) || updates_weights_itself(in)) return Bytes(0);
   switch (in.sharding) {
-    case Sharding::optimizer:
-      return Bytes(in.precision == Precision::mxfp8 ? 0 : kCastBytes * shard);
+    case Sharding::optimizer: return Bytes(in.precision == Precision::mxfp8 ? 0 : kCastBytes * shard);
     case Sharding::full: {
       if (in.precision != Precision::fp8_blockwise) return Bytes(kCastBytes * shard);
       const std::int64_t gathered = std::min(linear, kFsdpBatch);
       return Bytes(gathered + std::min(kCastBytes * shard, kCastBytes * gathered));
     }
-    default:
-      return Bytes(0);
+    default: return Bytes(0);
   }
 }
 

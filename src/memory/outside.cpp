@@ -58,8 +58,7 @@ constexpr double kInterleavedHoles = 0.15;
 constexpr double kReserveExpandable = 0.003, kReserveExpandableVariable = 0.02;
 
 std::int64_t deepep_token_bytes(const DispatcherInputs& in) {
-  return in.width * kBf16 + kSourceMetaBytes + kReservedTopK * (kIndexBytes + kFp32) +
-         kReservedScales * kFp32;
+  return in.width * kBf16 + kSourceMetaBytes + kReservedTopK * (kIndexBytes + kFp32) + kReservedScales * kFp32;
 }
 
 std::int64_t nvl_slots(int ranks) {

@@ -16,7 +16,7 @@ struct DispatcherInputs {
   int ranks = 1;             ///< etp*ep
   int ranks_per_domain = 1;  ///< of the group, inside one NVLink domain
   int local_experts = 0;
-  int sms = 0;    ///< 0: the library's default
+  int sms = 0;  ///< 0: the library's default
 };
 /// Bytes that DeepEP or HybridEP allocate for themselves; 0 for NCCL dispatchers and a group of one.
 Bytes dispatcher_bytes(const DispatcherInputs& in);
@@ -63,8 +63,7 @@ template <class Acc>
 void add_outside(const OutsideInputs& in, Bytes transient, Acc& acc) {
   acc.add(MemoryTerm::allocator_reserve, allocator_reserve(acc.allocated(), transient, in.fragmentation));
   acc.add(MemoryTerm::cuda_context, in.context);
-  acc.add(MemoryTerm::nccl_buffers,
-          in.per_communicator * in.communicators + in.per_nvls * in.nvls_communicators);
+  acc.add(MemoryTerm::nccl_buffers, in.per_communicator * in.communicators + in.per_nvls * in.nvls_communicators);
   acc.add(MemoryTerm::dispatcher_buffers, in.dispatcher);
   acc.add(MemoryTerm::user_buffers, in.user_buffers);
 }

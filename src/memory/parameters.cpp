@@ -89,10 +89,9 @@ ParamCounts& ParamCounts::operator+=(const ParamCounts& o) {
 ParamCounts operator*(ParamCounts p, std::int64_t n) {
   if (n == 0) return {};
   for (std::int64_t* field :
-       {&p.dense, &p.expert, &p.dense_fp32, &p.expert_fp32, &p.frozen_dense, &p.frozen_expert,
-        &p.linear_dense, &p.linear_expert, &p.linear_trainable_dense, &p.linear_trainable_expert, &p.matrices,
-        &p.matrices_expert, &p.gaps_dense, &p.gaps_expert, &p.buffers, &p.copy_bytes, &p.copy_bytes_expert,
-        &p.replicated})
+       {&p.dense, &p.expert, &p.dense_fp32, &p.expert_fp32, &p.frozen_dense, &p.frozen_expert, &p.linear_dense,
+        &p.linear_expert, &p.linear_trainable_dense, &p.linear_trainable_expert, &p.matrices, &p.matrices_expert, &p.gaps_dense,
+        &p.gaps_expert, &p.buffers, &p.copy_bytes, &p.copy_bytes_expert, &p.replicated})
     *field *= n;
   return p;
 }

@@ -20,16 +20,16 @@ struct ParamCounts {
   std::int64_t frozen_dense = 0, frozen_expert = 0;
   std::int64_t linear_dense = 0, linear_expert = 0;  ///< of all, those that multiply in the run's fp8 or fp4
   std::int64_t linear_trainable_dense = 0, linear_trainable_expert = 0;  ///< of these, the trainable ones
-  std::int64_t matrices = 0;         ///< of the trainable, 2-D and no embedding: Muon's
-  std::int64_t matrices_expert = 0;  ///< of `matrices`, those in the expert grid
-  std::int64_t largest_matrix = 0,
-               largest_matrix_expert = 0;  ///< elements of Muon's largest one; a sum keeps the larger
-  std::int64_t gaps_dense = 0,
-               gaps_expert = 0;  ///< elements lost where each trainable parameter starts at a multiple of 64
-  std::int64_t buffers = 0;      ///< fp32, no gradient
-  std::int64_t copy_bytes_expert = 0;   ///< those of experts among copy_bytes
-  std::int64_t copy_bytes = 0;   ///< of quantised copies of weights that are stored in bf16 whatever the run's parameters are
-  std::int64_t replicated = 0;   ///< of the trainable dense ones of the language model, those that tp does not split
+  std::int64_t matrices = 0;                                             ///< of the trainable, 2-D and no embedding: Muon's
+  std::int64_t matrices_expert = 0;                                      ///< of `matrices`, those in the expert grid
+  /// Elements of Muon's largest one; a sum keeps the larger
+  std::int64_t largest_matrix = 0, largest_matrix_expert = 0;
+  /// Elements lost where each trainable parameter starts at a multiple of 64
+  std::int64_t gaps_dense = 0, gaps_expert = 0;
+  std::int64_t buffers = 0;            ///< fp32, no gradient
+  std::int64_t copy_bytes_expert = 0;  ///< those of experts among copy_bytes
+  std::int64_t copy_bytes = 0;  ///< of quantised copies of weights that are stored in bf16 whatever the run's parameters are
+  std::int64_t replicated = 0;  ///< of the trainable dense ones of the language model, those that tp does not split
 
   ParamCounts& operator+=(const ParamCounts& o);
   friend ParamCounts operator*(ParamCounts p, std::int64_t n);
@@ -93,12 +93,12 @@ struct ScopedBytes {
 /// What a block keeps per micro-batch between its forward and its backward, and what it needs while it runs.
 /// All bytes are those of balanced routing; `routed` parts grow with the stated imbalance.
 struct ActivationProfile {
-  Bytes routed;                          ///< of `saved`, the part that grows with imbalance
-  Bytes recompute_working_set;  ///< what backward makes again (selective: dropped tensors; full: all)
-  Bytes routed_working_set;     ///< of it, the part that grows with imbalance
+  Bytes routed;                                 ///< of `saved`, the part that grows with imbalance
+  Bytes recompute_working_set;                  ///< what backward makes again (selective: dropped tensors; full: all)
+  Bytes routed_working_set;                     ///< of it, the part that grows with imbalance
   Bytes forward_transient, backward_transient;  ///< largest of one operation
   Bytes routed_forward, routed_backward;        ///< of them, the part that grows with imbalance
-  Bytes offloaded;  ///< moved to host memory by fine-grained offload; not in `saved`
+  Bytes offloaded;                              ///< moved to host memory by fine-grained offload; not in `saved`
   SavedBytes saved;
   ScopedBytes scoped;  ///< of `saved`, by the scope that a CUDA graph may capture; none where full recompute keeps the input
   Bytes saved_total() const { return saved.total(); }

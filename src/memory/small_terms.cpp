@@ -70,8 +70,7 @@ bool contains(const WeightShapes& shapes, const std::pair<std::int64_t, std::int
 
 Bytes workspace_bytes(const StackProfile& stack, GpuGeneration generation, int tp, bool moe) {
   const double te = te_workspace_mib(stack, generation, moe);
-  const double experts =
-      stack.grouped_gemm_workspace_mib.value_or(moe && stack.grouped_gemm ? kGroupedStreams * te : 0);
+  const double experts = stack.grouped_gemm_workspace_mib.value_or(moe && stack.grouped_gemm ? kGroupedStreams * te : 0);
   return mib(torch_workspace_mib(stack, generation, tp)) + mib(te) + mib(experts);
 }
 
@@ -84,8 +83,7 @@ bool keeps_placeholders(const StackProfile& stack, Precision precision) {
   return keeps && bytes_of(activation_dtype(precision)) == kPlaceholderBytes;
 }
 
-Bytes placeholder_bytes(std::span<const WeightShapes* const> kinds,
-                        std::optional<std::pair<std::int64_t, std::int64_t>> head) {
+Bytes placeholder_bytes(std::span<const WeightShapes* const> kinds, std::optional<std::pair<std::int64_t, std::int64_t>> head) {
   std::int64_t elements = 0;
   bool head_seen = false;
   for (std::size_t k = 0; k < kinds.size(); ++k)
@@ -105,9 +103,7 @@ Bytes global_buffer_bytes(std::int64_t head_rows, std::int64_t dispatched_rows, 
 
 Bytes kept_p2p_bytes(int pp, int vpp, Bytes stream) { return pp > 1 ? stream * (2 * vpp) : Bytes(0); }
 
-Bytes kept_plan_bytes(int pp, int layers, Bytes stream) {
-  return pp == 1 ? stream * (kKeptOfPlan * layers) : Bytes(0);
-}
+Bytes kept_plan_bytes(int pp, int layers, Bytes stream) { return pp == 1 ? stream * (kKeptOfPlan * layers) : Bytes(0); }
 
 Bytes pipeline_buffer_bytes(int pp, int vpp, Bytes stream) {
   if (pp == 1) return Bytes(0);
@@ -118,8 +114,7 @@ Bytes batch_bytes(std::int64_t tokens, std::int64_t sequence, int pp, bool atten
   return Bytes(tokens * (pp == 1 ? kBatchBytes : kLabelBytes) + (attention_mask ? tokens * sequence : 0));
 }
 
-Bytes deferred_head_bytes(std::int64_t tokens, std::int64_t hidden, std::int64_t vocab_shard, int deferred,
-                          int e) {
+Bytes deferred_head_bytes(std::int64_t tokens, std::int64_t hidden, std::int64_t vocab_shard, int deferred, int e) {
   return Bytes(deferred * tokens * (hidden + vocab_shard) * e);
 }
 

@@ -31,8 +31,7 @@ Bytes tp_overlap_workspace_bytes(const StackProfile& stack, GpuGeneration genera
 /// One 2-byte tensor per distinct shape over the stage's kinds; `head` = [V/tp, h] where the stage computes
 /// logits with a trainable head (whether it owns the weight or borrows a tied one). Does not allocate. Zero
 /// if the stack keeps none (`keeps_placeholders`) or gradients are not bf16-weight ones (fp32 runs).
-Bytes placeholder_bytes(std::span<const WeightShapes* const> kinds,
-                        std::optional<std::pair<std::int64_t, std::int64_t>> head);
+Bytes placeholder_bytes(std::span<const WeightShapes* const> kinds, std::optional<std::pair<std::int64_t, std::int64_t>> head);
 bool keeps_placeholders(const StackProfile& stack, Precision precision);
 
 /// Megatron's global memory buffer, as large as the largest gather that uses it: [rows, hidden] of `e` bytes, rows being
@@ -55,8 +54,7 @@ Bytes batch_bytes(std::int64_t tokens, std::int64_t sequence, int pp, bool atten
 
 /// Head inputs and logit gradients that a deferred weight gradient of the head keeps, for as many
 /// micro-batches as the limit of deferral lets wait (wgrad_deferral_limit; without one, all of the step).
-Bytes deferred_head_bytes(std::int64_t tokens, std::int64_t hidden, std::int64_t vocab_shard,
-                          int microbatches, int e);
+Bytes deferred_head_bytes(std::int64_t tokens, std::int64_t hidden, std::int64_t vocab_shard, int microbatches, int e);
 
 template <class Acc>
 void add_small_terms(const SmallTerms& t, MemoryMoment moment, Acc& acc) {

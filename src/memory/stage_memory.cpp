@@ -14,9 +14,7 @@ constexpr std::int64_t kGroupsInFlight = 3, kGroupsInFirstStep = 1;
 /// before the next offloaded layer starts (Transformer Engine's offload windows). Kind: assumed.
 constexpr std::int64_t kLayersInFlight = 1;
 
-Bytes imbalanced(Bytes all, Bytes routed, double imbalance) {
-  return all + imbalance_bytes(routed, imbalance);
-}
+Bytes imbalanced(Bytes all, Bytes routed, double imbalance) { return all + imbalance_bytes(routed, imbalance); }
 
 Bytes saved_with_imbalance(const ActivationProfile& p, double imbalance) {
   return imbalanced(p.saved_total(), p.routed, imbalance);
@@ -60,9 +58,7 @@ DearestEvent forward_event(const StageInputs& in, const FsdpMoments& fsdp, Bytes
     DearestEvent loss;
     loss.loss = true;
     loss.compared = fsdp.at(MemoryMoment::forward, true).unsharded_weights;
-    if (in.head)
-      loss.compared +=
-          in.head->saved_total() + std::max(in.head->forward_transient, in.head->backward_transient);
+    if (in.head) loss.compared += in.head->saved_total() + std::max(in.head->forward_transient, in.head->backward_transient);
     if (in.mtp) loss.compared += saved_with_imbalance(*in.mtp, in.imbalance) * in.mtp_depths;
     keep_dearer(best, loss);
   }
@@ -87,8 +83,8 @@ DearestEvent backward_event(const StageInputs& in, Bytes unwound) {
     layer.routed_transient = l.profile->routed_backward;
     layer.working_set = l.profile->recompute_working_set * in.rerun_layers;
     layer.routed_working_set = l.profile->routed_working_set * in.rerun_layers;
-    layer.compared = imbalanced(layer.transient + layer.working_set,
-                                layer.routed_transient + layer.routed_working_set, in.imbalance);
+    layer.compared = imbalanced(layer.transient + layer.working_set, layer.routed_transient + layer.routed_working_set,
+                                in.imbalance);
     keep_dearer(best, layer);
   }
   if (in.embedding || in.vision) {
@@ -96,8 +92,7 @@ DearestEvent backward_event(const StageInputs& in, Bytes unwound) {
     bottom.activity = MemoryMoment::backward;
     bottom.chunk_done = true;
     bottom.embedding_gradient = in.embedding_gradient;
-    const Bytes tower =
-        in.vision ? in.vision->backward_transient + in.vision->recompute_working_set : Bytes(0);
+    const Bytes tower = in.vision ? in.vision->backward_transient + in.vision->recompute_working_set : Bytes(0);
     if (tower > bottom.embedding_gradient) {
       bottom.embedding_gradient = Bytes(0);
       bottom.transient = in.vision->backward_transient;

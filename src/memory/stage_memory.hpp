@@ -50,17 +50,17 @@ struct StageInputs {
   std::span<const LiveLayers> layers;
   const ActivationProfile* embedding = nullptr;  ///< stages that embed tokens
   const ActivationProfile* vision = nullptr;     ///< tower and projector together, folded into saved_vision
-  std::int64_t first_chunk_live = 0;       ///< live micro-batches of the chunk that embeds (and sees images)
-  const ActivationProfile* mtp = nullptr;  ///< one depth with its logits, folded into saved_mtp
+  std::int64_t first_chunk_live = 0;             ///< live micro-batches of the chunk that embeds (and sees images)
+  const ActivationProfile* mtp = nullptr;        ///< one depth with its logits, folded into saved_mtp
   int mtp_depths = 0;
   const ActivationProfile* head = nullptr;  ///< where the loss is computed; its transients are the logits
   Bytes deferred_head;                      ///< deferred_head_bytes, if the stack defers
   Bytes stream;                             ///< one tensor of the residual stream
   Bytes pipeline_buffers;                   ///< pipeline_buffer_bytes on the last stage, 0 elsewhere
-  Bytes batch;               ///< batch_bytes on the last stage (and first, where a stage is both)
-  Bytes embedding_gradient;  ///< dense gradient of the word embedding, [V/tp, h], where it trains
-  double imbalance = 1;      ///< rows on the busiest rank over the mean; 1: balanced
-  int rerun_layers = 1;      ///< full recompute: layers that backward makes again at once
+  Bytes batch;                              ///< batch_bytes on the last stage (and first, where a stage is both)
+  Bytes embedding_gradient;                 ///< dense gradient of the word embedding, [V/tp, h], where it trains
+  double imbalance = 1;                     ///< rows on the busiest rank over the mean; 1: balanced
+  int rerun_layers = 1;                     ///< full recompute: layers that backward makes again at once
   FsdpInputs fsdp;
   const StageBase* base = nullptr;  ///< of `state`, `small` and `fsdp`, if the caller keeps it
   GraphInputs graphs;
@@ -70,11 +70,11 @@ struct StageInputs {
 struct DearestEvent {
   MemoryMoment activity = MemoryMoment::forward;  ///< forward or backward
   bool loss = false;                              ///< head and MTP tensors are there
-  bool chunk_done = false;  ///< the layers of one micro-batch and chunk are not (yet, or any more) there
-  Bytes transient, routed_transient;      ///< of the running operation
-  Bytes working_set, routed_working_set;  ///< tensors that recompute made again
+  bool chunk_done = false;                        ///< the layers of one micro-batch and chunk are not (yet, or any more) there
+  Bytes transient, routed_transient;              ///< of the running operation
+  Bytes working_set, routed_working_set;          ///< tensors that recompute made again
   Bytes embedding_gradient;
-  Bytes compared;   ///< the sum that made it the dearest
+  Bytes compared;  ///< the sum that made it the dearest
 };
 
 /// What a stage's moments have in common, worked out once for all of them: the dearest events and sums over the live
@@ -84,16 +84,16 @@ struct StageEvents {
   StageEvents(const StageEvents&) = delete;
   StageEvents& operator=(const StageEvents&) = delete;
 
-  std::optional<StageBase> own_base;         ///< where `in` brings none
+  std::optional<StageBase> own_base;  ///< where `in` brings none
   const StageBase& base;
   DearestEvent forward, backward;
-  Bytes in_flight;                           ///< offloaded tensors on their way
-  Bytes in_flight_first;  ///< in the first step: offload then moves out everything at once, so that less is in flight
-  Bytes live, live_routed;                   ///< saved by the live layers that are on the device
-  Bytes unwinding, unwinding_routed;         ///< of these, the micro-batch and chunk that runs backward
-  Bytes bottom;                              ///< saved by embedding and vision tower
-  Bytes loss, loss_routed;                   ///< saved by head and MTP where the loss is computed
-  Bytes eager;                               ///< eager_activations
+  Bytes in_flight;          ///< offloaded tensors on their way
+  Bytes in_flight_first;    ///< in the first step: offload then moves out everything at once, so that less is in flight
+  Bytes live, live_routed;  ///< saved by the live layers that are on the device
+  Bytes unwinding, unwinding_routed;  ///< of these, the micro-batch and chunk that runs backward
+  Bytes bottom;                       ///< saved by embedding and vision tower
+  Bytes loss, loss_routed;            ///< saved by head and MTP where the loss is computed
+  Bytes eager;                        ///< eager_activations
   /// The dearest part of the first step: forward, backward or the optimizer's.
   MemoryMoment first_step = MemoryMoment::forward;
   Bytes first_step_allocated;
@@ -120,8 +120,7 @@ void add_saved(const ActivationProfile& p, std::int64_t copies, Acc& acc) {
 /// What layers, embedding, tower and loss have saved.
 template <class Acc>
 void add_all_saved(const StageInputs& in, const StageEvents&, const DearestEvent& event, Acc& acc) {
-  for (const LiveLayers& l : in.layers)
-    add_saved(*l.profile, l.live - l.on_host - (event.chunk_done ? l.unwinding : 0), acc);
+  for (const LiveLayers& l : in.layers) add_saved(*l.profile, l.live - l.on_host - (event.chunk_done ? l.unwinding : 0), acc);
   if (in.embedding) add_saved(*in.embedding, in.first_chunk_live, acc);
   if (in.vision) add_saved(*in.vision, in.first_chunk_live, acc);
   if (event.loss && in.mtp) add_saved(*in.mtp, in.mtp_depths, acc);
@@ -139,21 +138,18 @@ inline void add_all_saved(const StageInputs&, const StageEvents& events, const D
 template <class Acc>
 void add_event(const StageInputs& in, const StageEvents& events, const DearestEvent& event, Bytes in_flight, Acc& acc) {
   add_all_saved(in, events, event, acc);
-  if (event.loss && in.head)
-    acc.add(MemoryTerm::logits, std::max(in.head->forward_transient, in.head->backward_transient));
+  if (event.loss && in.head) acc.add(MemoryTerm::logits, std::max(in.head->forward_transient, in.head->backward_transient));
   Bytes routed = event.routed_transient + event.routed_working_set + events.live_routed;
   if (event.chunk_done) routed -= events.unwinding_routed;
   if (event.loss) routed += events.loss_routed;
   const bool forward = event.activity == MemoryMoment::forward;
-  acc.add(forward ? MemoryTerm::forward_buffers : MemoryTerm::backward_buffers,
-          event.transient + in_flight);
+  acc.add(forward ? MemoryTerm::forward_buffers : MemoryTerm::backward_buffers, event.transient + in_flight);
   acc.add(MemoryTerm::recompute_working_set, event.working_set);
   acc.add(MemoryTerm::embedding_gradient, event.embedding_gradient);
   acc.add(MemoryTerm::routing_imbalance, imbalance_bytes(routed, in.imbalance));
   acc.add(MemoryTerm::saved_head, in.deferred_head);
   acc.add(MemoryTerm::pipeline_buffers, in.pipeline_buffers);
-  acc.add(MemoryTerm::batch,
-          in.small.resident_microbatches.value ? in.small.resident_microbatches : in.batch);
+  acc.add(MemoryTerm::batch, in.small.resident_microbatches.value ? in.small.resident_microbatches : in.batch);
 }
 
 /// State, small terms and FSDP's buffers. `step` says which state exists, `moment` which units are gathered.
@@ -188,8 +184,7 @@ void add_idle(const StageInputs& in, const StageEvents& events, MemoryMoment mom
 /// Everything but what graphs add.
 template <class Acc>
 void add_without_graphs(const StageInputs& in, const StageEvents& events, MemoryMoment moment, Acc& acc) {
-  if (moment == MemoryMoment::forward || moment == MemoryMoment::backward)
-    return add_activity(in, events, moment, moment, acc);
+  if (moment == MemoryMoment::forward || moment == MemoryMoment::backward) return add_activity(in, events, moment, moment, acc);
   if (moment != MemoryMoment::first_step) return add_idle(in, events, moment, acc);
   if (events.first_step == MemoryMoment::optimizer_step) return add_idle(in, events, events.first_step, acc);
   add_activity(in, events, events.first_step, MemoryMoment::first_step, acc);
@@ -200,8 +195,7 @@ void add_without_graphs(const StageInputs& in, const StageEvents& events, Memory
 /// Adds what graphs hold as allocated.
 template <class Acc>
 void add_graph_pool(const StageInputs& in, const StageEvents& events, MemoryMoment moment, Acc& acc) {
-  if (in.graphs.impl != CudaGraphImpl::none)
-    acc.add(MemoryTerm::graph_pool, graph_pool_bytes(in.graphs, moment, events.eager));
+  if (in.graphs.impl != CudaGraphImpl::none) acc.add(MemoryTerm::graph_pool, graph_pool_bytes(in.graphs, moment, events.eager));
 }
 
 /// Adds every term of the stage at a moment. first_step is the peak of the first step: a forward or backward
@@ -225,8 +219,10 @@ inline MomentBytes allocated_without_graphs(const StageInputs& in, const StageEv
   MomentBytes bytes{};
   for (std::size_t m = 0; m < kCount<MemoryMoment>; ++m) {
     MemoryTotal total;
-    if (MemoryMoment(m) == MemoryMoment::first_step) total.add(MemoryTerm::weights, events.first_step_allocated);
-    else detail::add_without_graphs(in, events, MemoryMoment(m), total);
+    if (MemoryMoment(m) == MemoryMoment::first_step)
+      total.add(MemoryTerm::weights, events.first_step_allocated);
+    else
+      detail::add_without_graphs(in, events, MemoryMoment(m), total);
     bytes[MemoryMoment(m)] = total.allocated();
   }
   return bytes;

@@ -60,27 +60,20 @@ Widths widths(const StaticInputs& in) {
   return w;
 }
 
-QuantizedForms quantized_forms(Precision precision, bool param_gather, GpuGeneration generation,
-                               bool transpose_cache) {
+QuantizedForms quantized_forms(Precision precision, bool param_gather, GpuGeneration generation, bool transpose_cache) {
   // Row-wise and column-wise forms with their scales. Source: Transformer Engine pytorch/tensor/*.py. Kind:
   // read.
-  constexpr double kBlockScales = 4.0 / (128 * 128), kMxScales = 1.0 / 32, kNvfp4Bytes = 0.5,
-                   kNvfp4Scales = 1.0 / 16;
+  constexpr double kBlockScales = 4.0 / (128 * 128), kMxScales = 1.0 / 32, kNvfp4Bytes = 0.5, kNvfp4Scales = 1.0 / 16;
   // Blackwell multiplies per-tensor fp8 operands of any layout, so it needs no transposed copy; before, it is made anew
   // for each backward where the cache is off (disable_parameter_transpose_cache).
   const double per_tensor = generation == GpuGeneration::blackwell || !transpose_cache ? 1 : 2;
   switch (precision) {
     case Precision::fp8_delayed:
-    case Precision::fp8_tensorwise:
-      return {!param_gather, per_tensor};
-    case Precision::fp8_blockwise:
-      return {!param_gather, 2 * (1 + kBlockScales)};
-    case Precision::mxfp8:
-      return {!param_gather, 2 * (1 + kMxScales)};
-    case Precision::nvfp4:
-      return {!param_gather, 2 * (kNvfp4Bytes + kNvfp4Scales)};
-    default:
-      return {true, 0};
+    case Precision::fp8_tensorwise: return {!param_gather, per_tensor};
+    case Precision::fp8_blockwise: return {!param_gather, 2 * (1 + kBlockScales)};
+    case Precision::mxfp8: return {!param_gather, 2 * (1 + kMxScales)};
+    case Precision::nvfp4: return {!param_gather, 2 * (kNvfp4Bytes + kNvfp4Scales)};
+    default: return {true, 0};
   }
 }
 

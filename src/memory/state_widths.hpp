@@ -8,8 +8,8 @@ namespace shardfit::memory {
 /// Bytes an element of each kind of state.
 struct Widths {
   int weight = 2, gradient = 4;
-  int master = 4,
-      master_quantized = 4;  ///< quantised weights have no bf16 form that a remainder could complete
+  /// Quantised weights have no bf16 form that a remainder could complete
+  int master = 4, master_quantized = 4;
   int exp_avg = 4, exp_avg_sq = 4;
   int gradient_copy = 0;
   bool muon = false;  ///< matrices keep one moment only

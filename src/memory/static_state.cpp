@@ -92,20 +92,16 @@ struct Share {
 Share share_of(Sharding sharding, std::int64_t elements, std::int64_t gaps, int shards) {
   const std::int64_t part = ceil_div(elements, shards);
   switch (sharding) {
-    case Sharding::none:
-      return {elements, elements, elements};
+    case Sharding::none: return {elements, elements, elements};
     case Sharding::optimizer:
     case Sharding::layerwise: {
       const BufferShare b = buffer_share(elements, gaps, shards);
       return {b.padded, b.padded, b.held};
     }
-    case Sharding::optimizer_grads:
-      return {elements, part, part};
+    case Sharding::optimizer_grads: return {elements, part, part};
     case Sharding::full:
-    case Sharding::full_torch:
-      return {part, part, part};
-    case Sharding::count:
-      break;
+    case Sharding::full_torch: return {part, part, part};
+    case Sharding::count: break;
   }
   return {};
 }
@@ -119,8 +115,7 @@ std::int64_t layerwise_shard(const Grid& g) {
   return std::max({g.largest, average, std::min(whole, slack)});
 }
 
-void add_master_and_moments(std::int64_t state, std::int64_t quantized_state, const Widths& w,
-                            StaticState& s) {
+void add_master_and_moments(std::int64_t state, std::int64_t quantized_state, const Widths& w, StaticState& s) {
   s.master_weights += Bytes((state - quantized_state) * w.master + quantized_state * w.master_quantized);
   s.exp_avg += Bytes(state * w.exp_avg);
   s.exp_avg_sq += Bytes(state * w.exp_avg_sq);

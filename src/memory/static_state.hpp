@@ -55,8 +55,7 @@ struct QuantizedForms {
   bool keeps_bf16 = true;  ///< the bf16 weight stays beside them
   double bytes = 0;        ///< of all quantised forms together, scales included
 };
-QuantizedForms quantized_forms(Precision precision, bool param_gather, GpuGeneration generation,
-                               bool transpose_cache = true);
+QuantizedForms quantized_forms(Precision precision, bool param_gather, GpuGeneration generation, bool transpose_cache = true);
 
 /// Adds weights, gradients, master weights and, if they exist by then, moments and the fp32 gradient copy.
 template <class Acc>

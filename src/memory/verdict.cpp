@@ -21,8 +21,8 @@ namespace {
 /// 0.6 %, of toy models, below 0.2 % above 4 GiB; dense activations p90 1.3 %; MoE p90 3.9 % of the peak;
 /// reserved over allocated 1.007 to 1.093 around 1.038, i.e. 0.02 of the allocated bytes on 0.04 to 0.10 of
 /// reserve. Kind: measured; fsdp, graphs, moments and outside: assumed.
-constexpr double kState = 0.004, kSmall = 0.15, kSaved = 0.02, kRouted = 0.5, kMoment = 0.15, kFsdp = 0.3,
-                 kGraphs = 0.5, kReserve = 0.6, kOutside = 0.35;
+constexpr double kState = 0.004, kSmall = 0.15, kSaved = 0.02, kRouted = 0.5, kMoment = 0.15, kFsdp = 0.3, kGraphs = 0.5,
+                 kReserve = 0.6, kOutside = 0.35;
 
 /// How far reported peaks lie from their prediction, as a share of it: scale of the distribution, which has half of its
 /// absolute errors within 0.82 of it and 90 % within 2.9. From the errors of peak_gib and peak_allocated_gb in
@@ -54,34 +54,23 @@ TermClass class_of(MemoryTerm term) {
 
 double relative_band(TermClass c) {
   switch (c) {
-    case TermClass::state:
-      return kState;
-    case TermClass::small:
-      return kSmall;
-    case TermClass::saved:
-      return kSaved;
-    case TermClass::routed:
-      return kRouted;
-    case TermClass::moment:
-      return kMoment;
-    case TermClass::fsdp:
-      return kFsdp;
-    case TermClass::graphs:
-      return kGraphs;
-    case TermClass::reserve:
-      return kReserve;
-    case TermClass::outside:
-      return kOutside;
-    case TermClass::count:
-      break;
+    case TermClass::state: return kState;
+    case TermClass::small: return kSmall;
+    case TermClass::saved: return kSaved;
+    case TermClass::routed: return kRouted;
+    case TermClass::moment: return kMoment;
+    case TermClass::fsdp: return kFsdp;
+    case TermClass::graphs: return kGraphs;
+    case TermClass::reserve: return kReserve;
+    case TermClass::outside: return kOutside;
+    case TermClass::count: break;
   }
   return 0;
 }
 
 Bytes error_band(const MemoryLedger& need) {
   EnumArray<TermClass, double> bytes{};
-  for (std::size_t t = 0; t < kCount<MemoryTerm>; ++t)
-    bytes[class_of(MemoryTerm(t))] += double(need[MemoryTerm(t)].value);
+  for (std::size_t t = 0; t < kCount<MemoryTerm>; ++t) bytes[class_of(MemoryTerm(t))] += double(need[MemoryTerm(t)].value);
   double variance = 0;
   for (std::size_t c = 0; c < kCount<TermClass>; ++c) {
     const double sigma = relative_band(TermClass(c)) * bytes[TermClass(c)];

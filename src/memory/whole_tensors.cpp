@@ -25,8 +25,7 @@ std::int64_t with_remainder(std::int64_t n, std::int64_t r, std::int64_t m) { re
 std::int64_t dealt(std::int64_t first, std::int64_t count, int rank, int ranks) {
   const std::int64_t round = 2 * std::int64_t(ranks), there = rank, back = round - 1 - rank;
   std::int64_t n = 0;
-  for (const std::int64_t r : {there, back})
-    n += with_remainder(first + count, r, round) - with_remainder(first, r, round);
+  for (const std::int64_t r : {there, back}) n += with_remainder(first + count, r, round) - with_remainder(first, r, round);
   return n;
 }
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Computes: start and end of every chunk pass of a step, on every rank.
-// Formula:  a pass starts when its rank is free and its input has arrived: forward from the chunk before,
-//           backward from the chunk after, the first backward of a micro-batch from its own last forward.
-//           Order of passes: Megatron's table, rank by rank.
-// Source:   Megatron-LM (d98e8a64) core/pipeline_parallel/schedules.py.
+// Computes:   start and end of every chunk pass of a step, on every rank.
+// Formula:    a pass starts when its rank is free and its input has arrived: forward from the chunk before, backward from
+//             the chunk after, the first backward of a micro-batch from its own last forward.
+//             Order of passes: Megatron's table, rank by rank.
+// Source:     Megatron-LM (d98e8a64) core/pipeline_parallel/schedules.py.
 // Valid when: passes of a chunk take the same time for every micro-batch.
-// Ignores:  contention of transfers; what happens after the last backward.
+// Ignores:    contention of transfers; what happens after the last backward.
 // Checked by: tests/replay/event_replay_test.cpp.
 #include "replay/event_replay.hpp"
 
@@ -17,7 +17,10 @@ namespace {
 
 using schedule::PipelineShape;
 
-struct Pass { int chunk, microbatch; PassKind kind; };
+struct Pass {
+  int chunk, microbatch;
+  PassKind kind;
+};
 
 /// Table of (micro-batch, chunk) in forward order, written out group by group. Kept apart from
 /// schedule/order.hpp, which it checks.

@@ -18,8 +18,10 @@ std::string outcome_of(const AdvicePair& pair) {
   for (const Tried* side : {&pair.from, &pair.to})
     if (side->refused) return std::string(rules()[std::size_t(side->refused->rule)].code);
   std::string text = verdict_on(pair.gain(), pair.costs);
-  if (!pair.to.quick.fits) text += ", does not fit";
-  else if (!pair.from.quick.fits) text += ", the first does not fit";
+  if (!pair.to.quick.fits)
+    text += ", does not fit";
+  else if (!pair.from.quick.fits)
+    text += ", the first does not fit";
   return text;
 }
 
@@ -37,8 +39,14 @@ LayoutAxis axis_of(Advice advice) {
 Row advice_row(Family family, const AdvicePair& pair) {
   const LayoutAxis axis = axis_of(pair.advice);
   Row row;
-  row.cells = {text_cell(name_of(pair.advice)), text_cell(name_of(family)), text_cell(axis_text(axis, pair.from.layout)),
-               text_cell(axis_text(axis, pair.to.layout)), {}, {}, {}, text_cell(outcome_of(pair))};
+  row.cells = {text_cell(name_of(pair.advice)),
+               text_cell(name_of(family)),
+               text_cell(axis_text(axis, pair.from.layout)),
+               text_cell(axis_text(axis, pair.to.layout)),
+               {},
+               {},
+               {},
+               text_cell(outcome_of(pair))};
   if (!pair.has_gain()) return row;
   row.cells[4] = pair.gain();
   row.cells[5] = pair.to.quick.peak;
@@ -48,8 +56,16 @@ Row advice_row(Family family, const AdvicePair& pair) {
 
 /// Of the changes of the job, those that advice speaks of.
 Row advice_row(Family family, const JobChange& change, const Estimate& best) {
-  return {{text_cell(name_of(change.kind)), text_cell(name_of(family)), {}, {}, change.gain, change.quick.peak,
-           change.quick.peak - best.verdict.need, text_cell(verdict_on(change.gain, false))}, RowKind::data, 0};
+  return {{text_cell(name_of(change.kind)),
+           text_cell(name_of(family)),
+           {},
+           {},
+           change.gain,
+           change.quick.peak,
+           change.quick.peak - best.verdict.need,
+           text_cell(verdict_on(change.gain, false))},
+          RowKind::data,
+          0};
 }
 
 }  // namespace
@@ -68,15 +84,27 @@ bool too_close(const Comparison& c) {
 
 Section advice_section(const Comparison& c) {
   Table table;
-  table.columns = {{"advice", "advice"}, {"family", "family"}, {"from", "from"}, {"to", "to"},
-                   {"gain", "tokens/s", ColumnKind::ratio}, {"peak_memory", "peak", ColumnKind::bytes},
-                   {"peak_change", "change of peak", ColumnKind::bytes}, {"outcome", "outcome"}};
+  table.columns = {{"advice", "advice"},
+                   {"family", "family"},
+                   {"from", "from"},
+                   {"to", "to"},
+                   {"gain", "tokens/s", ColumnKind::ratio},
+                   {"peak_memory", "peak", ColumnKind::bytes},
+                   {"peak_change", "change of peak", ColumnKind::bytes},
+                   {"outcome", "outcome"}};
   const auto &fsdp = c.families[Family::fsdp].best, &three_d = c.families[Family::three_d].best;
   if (fsdp && three_d) {
     const double gain = three_d->useful_tokens_per_s_per_gpu / fsdp->useful_tokens_per_s_per_gpu - 1;
-    table.rows.push_back({{text_cell("higher_ceiling"), {}, text_cell("fsdp"), text_cell("3d"), gain, three_d->verdict.need,
+    table.rows.push_back({{text_cell("higher_ceiling"),
+                           {},
+                           text_cell("fsdp"),
+                           text_cell("3d"),
+                           gain,
+                           three_d->verdict.need,
                            three_d->verdict.need - fsdp->verdict.need,
-                           text_cell(too_close(c) ? "within the error" : verdict_on(gain, false))}, RowKind::data, 0});
+                           text_cell(too_close(c) ? "within the error" : verdict_on(gain, false))},
+                          RowKind::data,
+                          0});
   }
   for (const Family family : kFamilies) {
     const FamilyResult& f = c.families[family];
@@ -85,7 +113,9 @@ Section advice_section(const Comparison& c) {
       if (change.kind != JobChangeKind::twice_the_images) table.rows.push_back(advice_row(family, change, *f.best));
   }
   Section section{"advice", "Advice in circulation, around the best layouts", std::move(table), {}};
-  section.notes.push_back("each pair differs by what it names alone (recompute: without graphs and expert overlap); below 1 % is no difference; expert_tensor_parallel is advised against where the model fits without");
+  section.notes.push_back(
+      "each pair differs by what it names alone (recompute: without graphs and expert overlap); below 1 % is no difference; "
+      "expert_tensor_parallel is advised against where the model fits without");
   return section;
 }
 

@@ -21,7 +21,7 @@ class AtomicFile {
   void commit();
 
  private:
-  std::string path_, beside_;     // beside_ is empty where the target is written directly
+  std::string path_, beside_;  // beside_ is empty where the target is written directly
   std::ofstream stream_;
   bool committed_ = false;
 };

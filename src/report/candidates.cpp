@@ -25,7 +25,7 @@ struct Source {
   const Layout& layout;
   const Measure& measure;
   Estimator::Workspace& workspace;
-  bool totals;                    ///< whether figures of the whole training are asked for
+  bool totals;  ///< whether figures of the whole training are asked for
 
   /// A metric's cell; empty where the goals give no figure for it.
   Cell metric(Metric m, double per_unit = 1) const {
@@ -47,22 +47,27 @@ constexpr Shown kData = Shown::data_only;
 
 const std::array<FigureField, 19>& figure_fields() {
   static const std::array<FigureField, 19> fields = {{
-      {{"tokens_per_s_per_gpu", "tokens/s/GPU", ColumnKind::number, 1}, [](S s) { return Cell(s.candidate.quick.tokens_per_s_per_gpu); }},
+      {{"tokens_per_s_per_gpu", "tokens/s/GPU", ColumnKind::number, 1},
+       [](S s) { return Cell(s.candidate.quick.tokens_per_s_per_gpu); }},
       {{"step_time", "step", ColumnKind::seconds}, [](S s) { return Cell(Seconds(s.candidate.quick.step_time_s)); }},
       {{"useful_tokens_per_s", "useful tokens/s", ColumnKind::number, 0, kData},
-       [](S s) { return s.metric(Metric::useful_tokens_per_s); }, Metric::useful_tokens_per_s},
-      {{"train_time_h", "train h", ColumnKind::number, 1, kData}, [](S s) { return s.metric(Metric::train_time, 3600); }, Metric::train_time},
+       [](S s) { return s.metric(Metric::useful_tokens_per_s); },
+       Metric::useful_tokens_per_s},
+      {{"train_time_h", "train h", ColumnKind::number, 1, kData},
+       [](S s) { return s.metric(Metric::train_time, 3600); },
+       Metric::train_time},
       {{"cost_usd", "USD", ColumnKind::number, 0, kData}, [](S s) { return s.metric(Metric::cost); }, Metric::cost},
       {{"energy_kwh", "kWh", ColumnKind::number, 0, kData}, [](S s) { return s.metric(Metric::energy); }, Metric::energy},
       {{"peak_memory", "peak", ColumnKind::bytes}, [](S s) { return Cell(s.candidate.quick.peak); }},
       {{"margin", "margin", ColumnKind::bytes, 0, kData}, [](S s) { return Cell(s.usable - s.candidate.quick.peak); }},
       {{"host_memory", "host", ColumnKind::bytes, 0, kData},
-       [](S s) { return Cell(s.measure.host_memory(s.layout, s.workspace)); }, Metric::host_memory},
+       [](S s) { return Cell(s.measure.host_memory(s.layout, s.workspace)); },
+       Metric::host_memory},
       {{"fits", "fits", ColumnKind::flag, 0, kData}, [](S s) { return Cell(s.candidate.quick.fits); }},
       {{"peak_stage", "stage", ColumnKind::count, 0, kData}, [](S s) { return count_cell(s.candidate.quick.peak_stage); }},
-      {{"peak_moment", "moment", ColumnKind::text, 0, kData}, [](S s) { return text_cell(name_of(s.candidate.quick.peak_moment)); }},
-      {{"binding_term", "largest in it", ColumnKind::text, 0, kData},
-       [](S s) { return text_cell(name_of(s.risk.binding)); }},
+      {{"peak_moment", "moment", ColumnKind::text, 0, kData},
+       [](S s) { return text_cell(name_of(s.candidate.quick.peak_moment)); }},
+      {{"binding_term", "largest in it", ColumnKind::text, 0, kData}, [](S s) { return text_cell(name_of(s.risk.binding)); }},
       {{"bottleneck", "most time in", ColumnKind::text}, [](S s) { return text_cell(name_of(s.candidate.quick.bottleneck)); }},
       {{"p_oom", "OOM", ColumnKind::ratio, 0}, [](S s) { return Cell(s.risk.p_oom); }},
       {{"changes", "changes", ColumnKind::count, 0, kData},
@@ -73,7 +78,8 @@ const std::array<FigureField, 19>& figure_fields() {
        Metric::changes},
       {{"hardware", "hardware", ColumnKind::text, 0, kData}, [](S s) { return Cell(s.job.hardware.name); }},
       {{"gpus", "GPUs", ColumnKind::count, 0, kData}, [](S s) { return count_cell(s.job.gpus); }, Metric::gpus},
-      {{"precision", "precision", ColumnKind::text, 0, kData}, [](S s) { return text_cell(name_of(s.job.training.precision)); }},
+      {{"precision", "precision", ColumnKind::text, 0, kData},
+       [](S s) { return text_cell(name_of(s.job.training.precision)); }},
   }};
   return fields;
 }
@@ -86,8 +92,10 @@ std::string show_differing(const Study& study, Table& table) {
     if (column.key != "hardware" && column.key != "gpus" && column.key != "precision") continue;
     const std::size_t index = std::size_t(&column - table.columns.data());
     const Cell& first = table.rows.front().cells[index];
-    const bool differs = std::any_of(table.rows.begin(), table.rows.end(), [&](const Row& row) { return row.cells[index] != first; });
-    if (differs) column.shown = Shown::everywhere;
+    const bool differs = std::any_of(table.rows.begin(), table.rows.end(),
+                                     [&](const Row& row) { return row.cells[index] != first; });
+    if (differs)
+      column.shown = Shown::everywhere;
     else if (study.jobs().size() > 1 && column.shown != Shown::everywhere)
       same += (same.empty() ? "" : ", ") + column.key + "=" + with_unit(column, first);
   }
@@ -118,9 +126,10 @@ CandidateRows::CandidateRows(const Study& study) : study_(study), workspaces_(st
   // Of a unit of tokens nobody wants them unasked.
   const std::vector<Metric> asked = printed_metrics(study);
   totals_ = study.goals().train_tokens.has_value() || std::any_of(asked.begin(), asked.end(), [](Metric m) {
-    return m == Metric::train_time || m == Metric::cost || m == Metric::energy;
-  });
-  for (const StudyJob& job : study.jobs()) measures_.emplace_back(job.scenario->job, *job.estimator, study.goals(), std::span<const Metric>());
+              return m == Metric::train_time || m == Metric::cost || m == Metric::energy;
+            });
+  for (const StudyJob& job : study.jobs())
+    measures_.emplace_back(job.scenario->job, *job.estimator, study.goals(), std::span<const Metric>());
 }
 
 Row CandidateRows::row(const Candidate& candidate) { return row(candidate, nullptr); }

@@ -26,9 +26,9 @@ class CandidateRows {
  private:
   Row row(const Candidate& candidate, const Judged* judged);
   const Study& study_;
-  std::vector<Measure> measures_;                   ///< one a job
+  std::vector<Measure> measures_;  ///< one a job
   std::vector<Estimator::Workspace> workspaces_;
-  bool totals_ = false;                             ///< time, cost and energy of the whole training
+  bool totals_ = false;  ///< time, cost and energy of the whole training
 };
 
 /// A ranked table of candidates; fields that are the same in all rows move from the columns into a note.

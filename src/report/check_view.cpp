@@ -15,15 +15,9 @@ Row violation_row(const Violation& violation, const Cure& cure) {
   const RuleInfo& rule = rules()[std::size_t(violation.rule)];
   const std::string hint = cure_text(cure);
   Row row;
-  row.cells = {text_cell(rule.code),
-               Cell(numbers_text(violation)),
-               count_cell(violation.got),
-               text_cell(rule.got),
-               count_cell(violation.need),
-               text_cell(rule.need),
-               text_cell(rule.condition),
-               hint.empty() ? Cell() : Cell(hint),
-               text_cell(name_of(rule.asserted_by)),
+  row.cells = {text_cell(rule.code),      Cell(numbers_text(violation)),      count_cell(violation.got),
+               text_cell(rule.got),       count_cell(violation.need),         text_cell(rule.need),
+               text_cell(rule.condition), hint.empty() ? Cell() : Cell(hint), text_cell(name_of(rule.asserted_by)),
                text_cell(rule.pointer)};
   return row;
 }
@@ -50,7 +44,8 @@ std::string summary_of(const CheckResult& result) {
   if (!result.violations.empty()) {
     const std::string hint = result.cures.empty() ? "" : cure_text(result.cures.front());
     const std::string split = result.split ? fmt::format("; or --pipeline-split 'layout:{}'", result.split->text) : "";
-    return fmt::format("Not allowed: {}{}{}", violation_text(result.violations.front()), hint.empty() ? "" : "; " + hint, split);
+    return fmt::format("Not allowed: {}{}{}", violation_text(result.violations.front()), hint.empty() ? "" : "; " + hint,
+                       split);
   }
   if (!result.estimate) return "Allowed by the rules; memory was not computed";
   std::string text = report::verdict_text(result.estimate->verdict);
@@ -64,10 +59,10 @@ Document check_document(const Scenario& scenario, const CheckResult& result) {
   Document document;
   document.view = "check";
   document.title = "Check: " + report::job_title(scenario);
-  Facts layout{{{"layout_id", "layout id"}, layout_id(result.layout), {}},
-               {{"ok", "runs", ColumnKind::flag}, result.ok(), {}}};
+  Facts layout{{{"layout_id", "layout id"}, layout_id(result.layout), {}}, {{"ok", "runs", ColumnKind::flag}, result.ok(), {}}};
   if (result.split)
-    layout.push_back({{"split_that_would_do", "split that would do"}, text_cell("layout:" + result.split->text), "--pipeline-split"});
+    layout.push_back(
+        {{"split_that_would_do", "split that would do"}, text_cell("layout:" + result.split->text), "--pipeline-split"});
   document.sections.push_back({"layout", "Layout", std::move(layout), {}});
   document.sections.push_back(violations_section(result));
   document.warnings = scenario.assumptions;

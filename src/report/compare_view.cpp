@@ -34,9 +34,16 @@ Seconds exposed_traffic(const TimeLedger& time) {
 void add_layout(Table& table, Family family, const char* which, const std::optional<Estimate>& e) {
   if (!e) return;
   Row row;
-  row.cells = {text_cell(name_of(family)), text_cell(which), e->useful_tokens_per_s_per_gpu, e->tokens_per_s_per_gpu,
-               e->samples_per_s, e->images_per_s > 0 ? Cell(e->images_per_s) : Cell(), Seconds(e->step_time_s),
-               e->verdict.need, e->verdict.p_oom, exposed_traffic(e->time),
+  row.cells = {text_cell(name_of(family)),
+               text_cell(which),
+               e->useful_tokens_per_s_per_gpu,
+               e->tokens_per_s_per_gpu,
+               e->samples_per_s,
+               e->images_per_s > 0 ? Cell(e->images_per_s) : Cell(),
+               Seconds(e->step_time_s),
+               e->verdict.need,
+               e->verdict.p_oom,
+               exposed_traffic(e->time),
                exposed_traffic(e->time).value / e->step_time_s};
   for (const report::LayoutField& field : report::layout_fields()) row.cells.push_back(field.read(e->layout, e->grid));
   row.cells.push_back(text_cell(e->layout_id));
@@ -65,7 +72,8 @@ Section layouts_section(const Comparison& c) {
   const std::string same = report::hide_constant_columns(table);
   Section section{"layouts", "Layouts", std::move(table), {}};
   if (!same.empty()) section.notes.push_back("in every row: " + same);
-  section.notes.push_back("bring-up: fastest with micro-batch 1, full recompute and nothing else turned on; best: fastest that is safe in memory");
+  section.notes.push_back(
+      "bring-up: fastest with micro-batch 1, full recompute and nothing else turned on; best: fastest that is safe in memory");
   return section;
 }
 
@@ -81,8 +89,13 @@ Section effort_section(const Comparison& c) {
   for (const Family family : kFamilies) {
     const FamilyResult& f = c.families[family];
     Row row;
-    row.cells = {text_cell(name_of(family)), count_cell(std::int64_t(f.valid)),
-                 f.valid > 0 ? Cell(double(f.fit) / double(f.valid)) : Cell(), {}, {}, {}, {}};
+    row.cells = {text_cell(name_of(family)),
+                 count_cell(std::int64_t(f.valid)),
+                 f.valid > 0 ? Cell(double(f.fit) / double(f.valid)) : Cell(),
+                 {},
+                 {},
+                 {},
+                 {}};
     if (f.best) row.cells[3] = count_cell(std::int64_t(f.tuned.size()));
     if (f.best && f.bring_up) row.cells[4] = f.bring_up->step_time_s / f.best->step_time_s - 1;
     if (f.best) row.cells[5] = worst_step(f);
@@ -90,8 +103,10 @@ Section effort_section(const Comparison& c) {
     table.rows.push_back(std::move(row));
   }
   Section section{"effort", "What it takes", std::move(table), {}};
-  section.notes.push_back("knob to tune: left where a run starts, the best layout loses more than 1 %, does not fit or is refused");
-  section.notes.push_back("one step off: the larger loss of micro-batch size and recompute, of steps that fit; the others run out of memory");
+  section.notes.push_back(
+      "knob to tune: left where a run starts, the best layout loses more than 1 %, does not fit or is refused");
+  section.notes.push_back(
+      "one step off: the larger loss of micro-batch size and recompute, of steps that fit; the others run out of memory");
   return section;
 }
 
@@ -104,22 +119,28 @@ Cell outcome_cell(const AxisStep& step) {
 
 Table step_table() {
   Table table;
-  table.columns = {{"family", "family"}, {"axis", "axis"}, {"now", "best"}, {"to", "changed to"},
-                   {"loss", "step time", ColumnKind::ratio}, {"peak_memory", "peak", ColumnKind::bytes}, {"outcome", "outcome"}};
+  table.columns = {{"family", "family"},
+                   {"axis", "axis"},
+                   {"now", "best"},
+                   {"to", "changed to"},
+                   {"loss", "step time", ColumnKind::ratio},
+                   {"peak_memory", "peak", ColumnKind::bytes},
+                   {"outcome", "outcome"}};
   return table;
 }
 
 void add_step(Table& table, Family family, const Layout& best, const AxisStep& step) {
-  table.rows.push_back({{text_cell(name_of(family)), text_cell(name_of(step.axis)), text_cell(report::axis_text(step.axis, best)),
-                         text_cell(report::axis_text(step.axis, step.layout)), loss_cell(step),
-                         step.refused ? Cell() : Cell(step.quick.peak), outcome_cell(step)}, RowKind::data, 0});
+  table.rows.push_back({{text_cell(name_of(family)), text_cell(name_of(step.axis)),
+                         text_cell(report::axis_text(step.axis, best)), text_cell(report::axis_text(step.axis, step.layout)),
+                         loss_cell(step), step.refused ? Cell() : Cell(step.quick.peak), outcome_cell(step)},
+                        RowKind::data,
+                        0});
 }
 
 Section knobs_section(const Comparison& c) {
   Table table = step_table();
   for (const Family family : kFamilies)
-    for (const TunedKnob& knob : c.families[family].tuned)
-      add_step(table, family, c.families[family].best->layout, knob.back);
+    for (const TunedKnob& knob : c.families[family].tuned) add_step(table, family, c.families[family].best->layout, knob.back);
   return {"knobs", "Knobs that had to be tuned, and going back on each alone", std::move(table), {}};
 }
 
@@ -142,7 +163,9 @@ Section changes_section(const Comparison& c) {
     for (const JobChange& change : c.families[family].changes)
       table.rows.push_back({{text_cell(name_of(family)), text_cell(name_of(change.kind)), change.gain, change.quick.peak,
                              change.quick.peak - c.families[family].best->verdict.need,
-                             text_cell(report::axis_text(LayoutAxis::recompute, change.layout))}, RowKind::data, 0});
+                             text_cell(report::axis_text(LayoutAxis::recompute, change.layout))},
+                            RowKind::data,
+                            0});
   return {"changes", "The best layouts on other data", std::move(table), {}};
 }
 
@@ -171,7 +194,8 @@ std::string summary_text(const Comparison& c) {
     const double ratio = c.families[slower].best->step_time_s / c.families[*c.ceiling].best->step_time_s - 1;
     text += fmt::format(" The higher ceiling is {}: {} more useful tokens/s than the best {} layout.", shown_name(*c.ceiling),
                         percent(ratio), shown_name(slower));
-    if (report::too_close(c)) text += fmt::format(" That is within the error of a step time, {}: no order.", percent(report::ceiling_band(c), 0));
+    if (report::too_close(c))
+      text += fmt::format(" That is within the error of a step time, {}: no order.", percent(report::ceiling_band(c), 0));
   }
   return text + (c.complete ? "" : " (interrupted: best of what was looked at)");
 }
@@ -182,8 +206,12 @@ Document compare_document(const Scenario& scenario, const Comparison& c) {
   Document document;
   document.view = "compare";
   document.title = "FSDP and 3D: " + report::job_title(scenario);
-  document.sections = {report::job_section(scenario), layouts_section(c), effort_section(c),
-                       knobs_section(c),              steps_section(c),   changes_section(c),
+  document.sections = {report::job_section(scenario),
+                       layouts_section(c),
+                       effort_section(c),
+                       knobs_section(c),
+                       steps_section(c),
+                       changes_section(c),
                        report::advice_section(c)};
   document.warnings = scenario.assumptions;
   document.summary = summary_text(c);

@@ -9,8 +9,7 @@
 namespace shardfit::report {
 
 void append_field(std::string& line, std::string_view text) {
-  const bool quote = text.find_first_of(",\"\r\n") != std::string_view::npos || text.starts_with(' ') ||
-                     text.ends_with(' ');
+  const bool quote = text.find_first_of(",\"\r\n") != std::string_view::npos || text.starts_with(' ') || text.ends_with(' ');
   if (!quote) {
     line += text;
     return;

@@ -42,9 +42,8 @@ Document only_sections(Document document, const std::vector<std::string>& keys) 
     const auto near = nearest_name(key, known);
     throw InputError("", "--section", key, "one of " + listed(known), near ? "did you mean " + *near + "?" : "");
   }
-  std::erase_if(document.sections, [&](const Section& section) {
-    return std::find(keys.begin(), keys.end(), section.key) == keys.end();
-  });
+  std::erase_if(document.sections,
+                [&](const Section& section) { return std::find(keys.begin(), keys.end(), section.key) == keys.end(); });
   return document;
 }
 

@@ -15,11 +15,10 @@ Document estimate_document(const Scenario& scenario, const Estimate& estimate, c
   Document document;
   document.view = "estimate";
   document.title = "Estimate: " + report::job_title(scenario);
-  document.sections = {report::job_section(scenario),       report::layout_section(estimate),
-                       report::stage_memory_section(estimate), report::memory_bill_section(estimate),
-                       report::time_section(estimate),      report::stage_time_section(estimate),
-                       report::traffic_section(estimate),   report::throughput_section(estimate),
-                       report::verdict_section(estimate)};
+  document.sections = {
+      report::job_section(scenario),         report::layout_section(estimate),     report::stage_memory_section(estimate),
+      report::memory_bill_section(estimate), report::time_section(estimate),       report::stage_time_section(estimate),
+      report::traffic_section(estimate),     report::throughput_section(estimate), report::verdict_section(estimate)};
   if (estimate.sample.executed_sequence > 0)
     document.sections.insert(document.sections.begin() + 1, report::workload_section(scenario, estimate));
   document.warnings = report::all_warnings(scenario, estimate);

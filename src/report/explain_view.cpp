@@ -48,8 +48,8 @@ Section memory_terms_section(const Estimate& estimate) {
     const Largest largest = largest_of(estimate, term);
     if (largest.stage < 0) continue;
     Row row;
-    row.cells = {text_cell(name_of(term)), text_cell(name_of(report::group_of(term))),
-                 peak ? Cell(peak->ledger[term]) : Cell(), largest.bytes, count_cell(largest.stage)};
+    row.cells = {text_cell(name_of(term)), text_cell(name_of(report::group_of(term))), peak ? Cell(peak->ledger[term]) : Cell(),
+                 largest.bytes, count_cell(largest.stage)};
     for (Cell& cell : words(words_of(term))) row.cells.push_back(std::move(cell));
     table.rows.push_back(std::move(row));
   }
@@ -84,8 +84,7 @@ Document explain_document(const Scenario& scenario, const Estimate& estimate, Ex
   document.view = "explain";
   document.title = "Explain: " + report::job_title(scenario);
   auto& sections = document.sections;
-  sections = {report::job_section(scenario), report::layout_section(estimate),
-              report::symbols_section(scenario.job, estimate)};
+  sections = {report::job_section(scenario), report::layout_section(estimate), report::symbols_section(scenario.job, estimate)};
   if (all || parts.memory) {
     sections.push_back(memory_terms_section(estimate));
     sections.push_back(report::tensors_section(estimate));

@@ -7,11 +7,16 @@ namespace shardfit::report {
 
 Section figures_section(const HardwareSpec& hardware) {
   Table table;
-  table.columns = {{"value", "value", ColumnKind::number, 2}, {"unit", "unit"}, {"figure", "figure"}, {"kind", "kind"},
+  table.columns = {{"value", "value", ColumnKind::number, 2},
+                   {"unit", "unit"},
+                   {"figure", "figure"},
+                   {"kind", "kind"},
                    {"source", "source"}};
   const auto add = [&table](const char* name, const char* unit, const Figure& figure) {
     table.rows.push_back({{figure.value, text_cell(unit), text_cell(name), text_cell(name_of(figure.kind)),
-                           figure.source.empty() ? Cell() : Cell(figure.source)}, RowKind::data, 0});
+                           figure.source.empty() ? Cell() : Cell(figure.source)},
+                          RowKind::data,
+                          0});
   };
   const GpuSpec& gpu = hardware.gpu;
   for (std::size_t i = 0; i < kCount<Math>; ++i) {
@@ -29,7 +34,8 @@ Section figures_section(const HardwareSpec& hardware) {
   const FabricSpec& fabric = hardware.fabric;
   add("NVLink", "GB/s", fabric.nvlink_gb_per_s);
   if (!fabric.nvswitch.links.empty())
-    add("NVSwitch planes of a domain", "", {double(fabric.nvswitch.links.size()), fabric.nvswitch.kind, fabric.nvswitch.source});
+    add("NVSwitch planes of a domain", "",
+        {double(fabric.nvswitch.links.size()), fabric.nvswitch.kind, fabric.nvswitch.source});
   add("NVLink latency", "us", fabric.nvlink_latency_us);
   add("NIC", "GB/s", fabric.nic_gb_per_s);
   add("NIC, all-to-all", "GB/s", fabric.nic_alltoall_gb_per_s);

@@ -24,7 +24,8 @@ void add_prices(const Study& study, Facts& facts) {
     if (const auto price = figure_of(study.goals().usd_per_gpu_hour, job.scenario->job)) {
       const std::string& name = job.scenario->job.hardware.name;
       const std::string key = "usd_per_gpu_hour_" + name;
-      if (facts.back().column.key != key) facts.push_back({{key, "USD a GPU-hour", ColumnKind::number, 2}, *price, name + ", stated"});
+      if (facts.back().column.key != key)
+        facts.push_back({{key, "USD a GPU-hour", ColumnKind::number, 2}, *price, name + ", stated"});
     }
 }
 
@@ -35,8 +36,10 @@ void add_power(const Study& study, Facts& facts) {
     const std::string key = "watts_per_gpu_" + j.hardware.name;
     if (facts.back().column.key == key || watts.value <= 0) continue;
     const bool stated = figure_of(study.goals().watts_per_gpu, j).has_value();
-    facts.push_back({{key, "W a GPU", ColumnKind::number, 0}, watts.value,
-                     j.hardware.name + (stated ? ", stated" : fmt::format(", board power, {}: {}", name_of(watts.kind), watts.source))});
+    facts.push_back(
+        {{key, "W a GPU", ColumnKind::number, 0},
+         watts.value,
+         j.hardware.name + (stated ? ", stated" : fmt::format(", board power, {}: {}", name_of(watts.kind), watts.source))});
   }
 }
 
@@ -63,7 +66,8 @@ Section goals_section(const Study& study, const SweepResult& result) {
   facts.push_back(text_fact("pareto", "Pareto front", metrics));
   const bool cost = asked(study, result, Metric::cost), energy = asked(study, result, Metric::energy);
   if (goals.train_tokens || cost || energy || asked(study, result, Metric::train_time))
-    facts.push_back({{"train_tokens", "tokens to train", ColumnKind::number, 0}, goals.train_tokens.value_or(kUnitOfTokens),
+    facts.push_back({{"train_tokens", "tokens to train", ColumnKind::number, 0},
+                     goals.train_tokens.value_or(kUnitOfTokens),
                      goals.train_tokens ? "" : "a unit of them: --train-tokens states the run's"});
   add_prices(study, facts);
   if (energy || goals.train_tokens) add_power(study, facts);

@@ -61,8 +61,12 @@ std::string values_of(const Study& study, Read read) {
   return text;
 }
 
-std::string hardware_of(const Study& study) { return values_of(study, [](const Job& j) { return j.hardware.name; }); }
-std::string gpus_of(const Study& study) { return values_of(study, [](const Job& j) { return std::to_string(j.gpus); }); }
+std::string hardware_of(const Study& study) {
+  return values_of(study, [](const Job& j) { return j.hardware.name; });
+}
+std::string gpus_of(const Study& study) {
+  return values_of(study, [](const Job& j) { return std::to_string(j.gpus); });
+}
 
 }  // namespace
 

@@ -16,7 +16,7 @@ struct LayoutField {
   const char* key;
   const char* title;
   ColumnKind kind;
-  bool axis;                      ///< one of the parallel sizes, which every table shows
+  bool axis;  ///< one of the parallel sizes, which every table shows
   Cell (*read)(const Layout&, const GridSizes&);
 };
 

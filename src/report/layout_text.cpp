@@ -27,19 +27,17 @@ std::string recompute_text(const Recompute& recompute) {
   const std::string kind(name_of(recompute.granularity));
   switch (recompute.granularity) {
     case RecomputeGranularity::selective: return kind + ":" + join_names(recompute.modules);
-    case RecomputeGranularity::full:
-      return fmt::format("{}:{}:{}", kind, name_of(recompute.method), recompute.num_layers);
+    case RecomputeGranularity::full: return fmt::format("{}:{}:{}", kind, name_of(recompute.method), recompute.num_layers);
     default: return kind;
   }
 }
 
 std::string split_text(const PipelineSplit& split) {
   switch (split.kind) {
-    case SplitKind::first_last:
-      return fmt::format("first_last:{}:{}", split.first_stage_layers, split.last_stage_layers);
+    case SplitKind::first_last: return fmt::format("first_last:{}:{}", split.first_stage_layers, split.last_stage_layers);
     case SplitKind::accounting:
-      return "accounting:" + joined({word_if(split.account_for_embedding, "embedding"),
-                                     word_if(split.account_for_loss, "loss")});
+      return "accounting:" +
+             joined({word_if(split.account_for_embedding, "embedding"), word_if(split.account_for_loss, "loss")});
     case SplitKind::layout_string: return "layout:" + split.text;
     case SplitKind::hybrid_pattern: return "pattern:" + split.text;
     default: return "uniform";

@@ -22,7 +22,7 @@ Document listing(const char* key, std::string title, Table table, std::string su
 
 /// "gqa, moe 128 x 8": what the decoder's layers are made of.
 std::string mlps_text(const TextSpec& text) {
-  std::vector<std::string> parts;   // kinds that differ in what is not shown stand once
+  std::vector<std::string> parts;  // kinds that differ in what is not shown stand once
   for (const MlpSpec& mlp : text.mlps) {
     const auto* moe = std::get_if<MoeMlpSpec>(&mlp.kind);
     std::string part = moe ? fmt::format("{} experts, {} a token", moe->num_experts, moe->num_experts_per_tok) : "dense";
@@ -42,15 +42,17 @@ Row model_row(const ModelSpec& model) {
   return {{text_cell(model.name), text_cell(model.family), count_cell(model.text.num_hidden_layers),
            count_cell(model.text.hidden_size), count_cell(model.text.vocab_size), Cell(model.vision.has_value()),
            published_total(model), Cell(mlps_text(model.text))},
-          RowKind::data, 0};
+          RowKind::data,
+          0};
 }
 
 Row hardware_row(const HardwareSpec& cluster) {
-  return {{text_cell(cluster.name), text_cell(cluster.gpu.name), cluster.gpu.peak_tflops[Math::bf16].value,
-           cluster.gpu.memory_usable_gib.value, cluster.gpu.hbm_tb_per_s.value, count_cell(cluster.node.gpus),
-           count_cell(cluster.fabric.nvlink_domain_gpus), cluster.fabric.nvlink_gb_per_s.value,
-           cluster.fabric.nic_gb_per_s.value},
-          RowKind::data, 0};
+  return {
+      {text_cell(cluster.name), text_cell(cluster.gpu.name), cluster.gpu.peak_tflops[Math::bf16].value,
+       cluster.gpu.memory_usable_gib.value, cluster.gpu.hbm_tb_per_s.value, count_cell(cluster.node.gpus),
+       count_cell(cluster.fabric.nvlink_domain_gpus), cluster.fabric.nvlink_gb_per_s.value, cluster.fabric.nic_gb_per_s.value},
+      RowKind::data,
+      0};
 }
 
 template <class Term>
@@ -58,7 +60,9 @@ void add_term(Table& table, const char* of, std::string_view group, Term term) {
   const TermWords& words = words_of(term);
   const auto cell = [](const char* text) { return text && *text ? text_cell(text) : Cell(); };
   table.rows.push_back({{text_cell(name_of(term)), text_cell(of), text_cell(group), cell(words.what), cell(words.formula),
-                         cell(words.source), cell(words.ignores)}, RowKind::data, 0});
+                         cell(words.source), cell(words.ignores)},
+                        RowKind::data,
+                        0});
 }
 
 }  // namespace
@@ -89,16 +93,19 @@ Document hardware_document(const std::vector<HardwareSpec>& clusters) {
                    {"nvlink_gb_per_s", "NVLink GB/s", ColumnKind::number, 0},
                    {"nic_gb_per_s", "NIC GB/s", ColumnKind::number, 0}};
   for (const HardwareSpec& cluster : clusters) table.rows.push_back(hardware_row(cluster));
-  return listing("hardware", "Hardware", std::move(table), "`shardfit topo NAME --gpus N` shows a cluster's links and every figure's source");
+  return listing("hardware", "Hardware", std::move(table),
+                 "`shardfit topo NAME --gpus N` shows a cluster's links and every figure's source");
 }
 
 Document stacks_document(const std::vector<StackProfile>& stacks) {
   Table table;
-  table.columns = {{"stack", "stack"}, {"date", "date"}, {"framework", "framework"}, {"entry_point", "entry point"},
-                   {"source", "source"}};
+  table.columns = {
+      {"stack", "stack"}, {"date", "date"}, {"framework", "framework"}, {"entry_point", "entry point"}, {"source", "source"}};
   for (const StackProfile& stack : stacks)
     table.rows.push_back({{text_cell(stack.name), text_cell(stack.date), text_cell(name_of(stack.framework)),
-                           text_cell(name_of(stack.entry_point)), text_cell(stack.source)}, RowKind::data, 0});
+                           text_cell(name_of(stack.entry_point)), text_cell(stack.source)},
+                          RowKind::data,
+                          0});
   return listing("stacks", "Software profiles", std::move(table), "");
 }
 
@@ -111,33 +118,48 @@ Document scenarios_document(const std::vector<std::string>& names) {
 
 Document workloads_document(const std::vector<WorkloadListing>& workloads) {
   Table table;
-  table.columns = {{"workload", "workload"}, {"images_per_sample", "images", ColumnKind::number, 1}, {"description", "a sample"},
+  table.columns = {{"workload", "workload"},
+                   {"images_per_sample", "images", ColumnKind::number, 1},
+                   {"description", "a sample"},
                    {"source", "source"}};
   for (const WorkloadListing& w : workloads)
-    table.rows.push_back({{text_cell(w.name), w.images_per_sample, text_cell(w.description), text_cell(w.source)}, RowKind::data, 0});
-  return listing("workloads", "Workloads", std::move(table), "`training.vision` of a scenario names one; its keys may be overridden");
+    table.rows.push_back(
+        {{text_cell(w.name), w.images_per_sample, text_cell(w.description), text_cell(w.source)}, RowKind::data, 0});
+  return listing("workloads", "Workloads", std::move(table),
+                 "`training.vision` of a scenario names one; its keys may be overridden");
 }
 
 Document recipes_document(const std::vector<RecipeListing>& settings) {
   Table table;
   table.cards = true;
-  table.columns = {{"settings", "sets"}, {"models", "models"}, {"precision", "precision"}, {"hardware", "hardware"}, {"gpus", "GPUs"},
-                   {"where", "unless stated otherwise"}, {"from", "from"}, {"to", "before"}, {"source", "source"}, {"recipe", "recipes"}};
+  table.columns = {{"settings", "sets"},     {"models", "models"}, {"precision", "precision"},
+                   {"hardware", "hardware"}, {"gpus", "GPUs"},     {"where", "unless stated otherwise"},
+                   {"from", "from"},         {"to", "before"},     {"source", "source"},
+                   {"recipe", "recipes"}};
   const auto cell = [](const std::string& text) { return text.empty() ? Cell() : text_cell(text); };
   for (const RecipeListing& s : settings)
-    table.rows.push_back({{text_cell(s.settings), cell(s.models), cell(s.precision), cell(s.hardware), cell(s.gpus), cell(s.where),
-                           cell(s.from), cell(s.to), cell(s.source), cell(s.recipe)}, RowKind::data, 0});
+    table.rows.push_back({{text_cell(s.settings), cell(s.models), cell(s.precision), cell(s.hardware), cell(s.gpus),
+                           cell(s.where), cell(s.from), cell(s.to), cell(s.source), cell(s.recipe)},
+                          RowKind::data,
+                          0});
   return listing("recipes", "What published recipes set", std::move(table),
                  "measured runs of benchmark recipes are read with these; a scenario is told of those it does not state");
 }
 
 Document rules_document() {
   Table table;
-  table.columns = {{"rule", "rule"}, {"section", "section"}, {"condition", "must hold"}, {"got", "got", ColumnKind::text, 0, Shown::data_only},
-                   {"need", "need", ColumnKind::text, 0, Shown::data_only}, {"asserted_by", "asserted by"}, {"pointer", "see"}};
+  table.columns = {{"rule", "rule"},
+                   {"section", "section"},
+                   {"condition", "must hold"},
+                   {"got", "got", ColumnKind::text, 0, Shown::data_only},
+                   {"need", "need", ColumnKind::text, 0, Shown::data_only},
+                   {"asserted_by", "asserted by"},
+                   {"pointer", "see"}};
   for (const RuleInfo& rule : rules())
     table.rows.push_back({{text_cell(rule.code), text_cell(rule.section), text_cell(rule.condition), text_cell(rule.got),
-                           text_cell(rule.need), text_cell(name_of(rule.asserted_by)), text_cell(rule.pointer)}, RowKind::data, 0});
+                           text_cell(rule.need), text_cell(name_of(rule.asserted_by)), text_cell(rule.pointer)},
+                          RowKind::data,
+                          0});
   const std::string summary = fmt::format("{} rules", table.rows.size());
   return listing("rules", "Rules that a layout must pass", std::move(table), summary);
 }
@@ -145,8 +167,8 @@ Document rules_document() {
 Document terms_document() {
   Table table;
   table.cards = true;
-  table.columns = {{"term", "term"}, {"of", "of"}, {"group", "group"}, {"what", "what"}, {"formula", "formula"},
-                   {"source", "source"}, {"ignores", "ignores"}};
+  table.columns = {{"term", "term"},       {"of", "of"},         {"group", "group"},    {"what", "what"},
+                   {"formula", "formula"}, {"source", "source"}, {"ignores", "ignores"}};
   for (std::size_t i = 0; i < kCount<MemoryTerm>; ++i)
     add_term(table, "memory", name_of(report::group_of(MemoryTerm(i))), MemoryTerm(i));
   for (std::size_t i = 0; i < kCount<TimeTerm>; ++i) add_term(table, "time", "", TimeTerm(i));

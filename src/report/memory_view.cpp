@@ -64,7 +64,10 @@ Row bill_row(std::string_view group, std::string_view term, Bytes bytes, Bytes t
 }
 
 void add_group(Table& table, const MemoryLedger& ledger, MemoryGroup group) {
-  struct Item { MemoryTerm term; Bytes bytes; };
+  struct Item {
+    MemoryTerm term;
+    Bytes bytes;
+  };
   std::vector<Item> items;
   Bytes sum;
   for (std::size_t i = 0; i < kCount<MemoryTerm>; ++i) {
@@ -134,14 +137,15 @@ Section memory_bill_section(const Estimate& estimate) {
 
 Section memory_moments_section(const Estimate& estimate) {
   Table table;
-  table.columns = {{"stage", "stage", ColumnKind::count}, {"moment", "moment"}, {"size", "", ColumnKind::bytes},
-                   {"term", "term"}};
+  table.columns = {
+      {"stage", "stage", ColumnKind::count}, {"moment", "moment"}, {"size", "", ColumnKind::bytes}, {"term", "term"}};
   for (const StageMemory& row : estimate.memory)
     for (std::size_t i = 0; i < kCount<MemoryTerm>; ++i) {
       const MemoryTerm term = MemoryTerm(i);
       if (row.ledger[term] == Bytes(0)) continue;
-      table.rows.push_back({{count_cell(row.stage), text_cell(name_of(row.moment)), row.ledger[term],
-                             text_cell(name_of(term))}, RowKind::data, 0});
+      table.rows.push_back({{count_cell(row.stage), text_cell(name_of(row.moment)), row.ledger[term], text_cell(name_of(term))},
+                            RowKind::data,
+                            0});
     }
   return {"memory_moments", "Memory of every stage and moment", std::move(table), {}};
 }
@@ -163,7 +167,9 @@ Section tensors_section(const Estimate& estimate) {
   });
   for (const TensorRow* row : rows)
     table.rows.push_back({{count_cell(row->stage), Bytes(size(row)), row->bytes_each, count_cell(row->layers_alive),
-                           text_cell(name_of(row->term)), text_cell(row->op), text_cell(row->tensor)}, RowKind::data, 0});
+                           text_cell(name_of(row->term)), text_cell(row->op), text_cell(row->tensor)},
+                          RowKind::data,
+                          0});
   Section section{"tensors", "Kept tensors", std::move(table), {}};
   section.notes.push_back("alive: layers that hold one, times micro-batches in flight");
   return section;

@@ -10,8 +10,8 @@ namespace shardfit::report {
 
 /// The unit that a printed column (or a single fact) is written in, and its decimals.
 struct PrintUnit {
-  std::string name;               ///< "GiB"; empty for plain numbers
-  double per_unit = 1;            ///< base units (bytes, seconds, 1) in one
+  std::string name;     ///< "GiB"; empty for plain numbers
+  double per_unit = 1;  ///< base units (bytes, seconds, 1) in one
   int digits = 0;
 };
 

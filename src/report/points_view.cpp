@@ -27,9 +27,9 @@ Section summaries_section(const char* key, const char* title, const std::vector<
                           {"within_20_percent", "in 20 %", ColumnKind::ratio, 0},
                           {"within_35_percent", "in 35 %", ColumnKind::ratio, 0}}};
   for (const PointSummary& s : summaries)
-    table.rows.push_back({{text_cell(s.errors.quantity), count_cell(s.errors.rows), s.errors.median_abs_error,
-                           s.errors.p90_abs_error, s.errors.max_abs_error, s.errors.bias, s.within_15, s.within_20,
-                           s.within_35}});
+    table.rows.push_back(
+        {{text_cell(s.errors.quantity), count_cell(s.errors.rows), s.errors.median_abs_error, s.errors.p90_abs_error,
+          s.errors.max_abs_error, s.errors.bias, s.within_15, s.within_20, s.within_35}});
   return {key, title, std::move(table), {}};
 }
 
@@ -61,7 +61,8 @@ Section points_section(const char* key, const char* title, const std::vector<con
 
 std::string summaries_markdown(const char* heading, const std::vector<PointSummary>& summaries) {
   std::string text = fmt::format(
-      "\n| {} | points | median | p90 | largest | bias | in 15 % | in 20 % | in 35 % |\n|---|---:|---:|---:|---:|---:|---:|---:|---:|\n",
+      "\n| {} | points | median | p90 | largest | bias | in 15 % | in 20 % | in 35 % "
+      "|\n|---|---:|---:|---:|---:|---:|---:|---:|---:|\n",
       heading);
   for (const PointSummary& s : summaries)
     text += fmt::format("| {} | {} | {:.1f} % | {:.1f} % | {:.1f} % | {:+.1f} % | {:.0f} % | {:.0f} % | {:.0f} % |\n",

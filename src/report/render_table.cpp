@@ -12,7 +12,7 @@ constexpr const char* kBold = "\033[1m";
 constexpr const char* kGreen = "\033[32m";
 constexpr const char* kRed = "\033[31m";
 constexpr const char* kPlain = "\033[0m";
-constexpr std::size_t kGap = 2;         // blanks between columns, and before the first
+constexpr std::size_t kGap = 2;  // blanks between columns, and before the first
 constexpr std::size_t kCardIndent = 4;
 
 /// Characters on screen: UTF-8 continuation bytes take no room.
@@ -27,8 +27,10 @@ std::string padded(const std::string& text, std::size_t width, bool to_right) {
 }
 
 void paint(std::ostream& out, const std::string& text, const char* escape, bool colour) {
-  if (colour) out << escape << text << kPlain;
-  else out << text;
+  if (colour)
+    out << escape << text << kPlain;
+  else
+    out << text;
 }
 
 bool is_numeric(ColumnKind kind) { return kind != ColumnKind::text && kind != ColumnKind::flag; }
@@ -106,7 +108,8 @@ void print_cards(const Table& table, std::ostream& out, bool colour) {
     for (std::size_t i = 1; i < table.columns.size(); ++i) {
       if (table.columns[i].shown == Shown::data_only || std::holds_alternative<std::monostate>(row.cells[i])) continue;
       const std::string text = report::with_unit(table.columns[i], row.cells[i]);
-      if (!text.empty()) out << std::string(kCardIndent, ' ') << padded(table.columns[i].title, label + kGap, false) << text << '\n';
+      if (!text.empty())
+        out << std::string(kCardIndent, ' ') << padded(table.columns[i].title, label + kGap, false) << text << '\n';
     }
   }
 }
@@ -128,9 +131,12 @@ struct BodyPrinter {
   }
   void operator()(const Table& table) const {
     if (table.most_printed > 0 && table.rows.size() > table.most_printed) return print_first(table);
-    if (table.rows.empty()) out << std::string(kGap, ' ') << "none\n";
-    else if (table.cards) print_cards(table, out, colour);
-    else print_rows(table, out, colour);
+    if (table.rows.empty())
+      out << std::string(kGap, ' ') << "none\n";
+    else if (table.cards)
+      print_cards(table, out, colour);
+    else
+      print_rows(table, out, colour);
   }
   void print_first(Table table) const {
     const std::size_t more = table.rows.size() - table.most_printed;
@@ -154,7 +160,7 @@ void render_table(const Document& document, std::ostream& out, bool colour) {
     paint(out, document.title, kBold, colour);
     out << '\n';
   }
-  const bool alone = document.sections.size() == 1;   // asked for by name, it may say that there is nothing
+  const bool alone = document.sections.size() == 1;  // asked for by name, it may say that there is nothing
   for (const Section& section : document.sections) {
     if (!alone && says_nothing(section)) continue;
     if (&section != &document.sections.front() || !document.title.empty()) out << '\n';

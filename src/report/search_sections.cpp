@@ -18,7 +18,7 @@
 namespace shardfit::report {
 namespace {
 
-constexpr std::size_t kValuesNamed = 4;   // of an axis, in one line
+constexpr std::size_t kValuesNamed = 4;  // of an axis, in one line
 
 /// "4 (46 %), 2 (31 %), and 3 more", most frequent first.
 std::string values_text(const NearTies::Axis& axis, std::uint64_t all) {
@@ -36,8 +36,10 @@ std::string ties_note(const NearTies& ties) {
   std::string common, free;
   for (const NearTies::Axis& axis : ties.axes) {
     const std::string name(name_of(axis.axis));
-    if (axis.values.size() == 1) common += (common.empty() ? "" : ", ") + name + " " + axis_text(axis.axis, axis.values[0].layout);
-    else free += (free.empty() ? "" : ", ") + name;
+    if (axis.values.size() == 1)
+      common += (common.empty() ? "" : ", ") + name + " " + axis_text(axis.axis, axis.values[0].layout);
+    else
+      free += (free.empty() ? "" : ", ") + name;
   }
   if (ties.count < 2) return "no other layout is within the error band of the best";
   return fmt::format("{}; the model cannot tell them apart, so the choice among them is free{}",
@@ -62,11 +64,11 @@ Section near_ties_section(const NearTies& ties) {
                  Cell(values_text(axis, ties.count))};
     table.rows.push_back(std::move(row));
   }
-  const std::string title =
-      ties.count == 0   ? "Near-ties"
-      : ties.count == 1 ? fmt::format("Near-ties: no other layout within {} of the best", percent(ties.band, 0))
-                        : fmt::format("Near-ties: {}{} layouts within {} of the best", ties.at_least ? "at least " : "",
-                                      grouped(std::int64_t(ties.count)), percent(ties.band, 0));
+  const std::string title = ties.count == 0 ? "Near-ties"
+                            : ties.count == 1
+                                ? fmt::format("Near-ties: no other layout within {} of the best", percent(ties.band, 0))
+                                : fmt::format("Near-ties: {}{} layouts within {} of the best", ties.at_least ? "at least " : "",
+                                              grouped(std::int64_t(ties.count)), percent(ties.band, 0));
   Section section{"near_ties", title, std::move(table), {}};
   if (ties.count == 0) section.notes.push_back("the objective has no error band, or nothing fits");
   if (ties.count > 0) {
@@ -90,18 +92,24 @@ Section sensitivity_section(const Study& study, const SweepResult& result) {
     const Layout from = study.layout_of(result.top[i].index);
     for (const AxisStep& step : result.steps[i]) {
       Row row;
-      row.cells = {count_cell(std::int64_t(i) + 1), text_cell(name_of(step.axis)), Cell(axis_text(step.axis, from)),
-                   Cell(axis_text(step.axis, step.layout)), step.refused ? Cell() : Cell(step.loss),
+      row.cells = {count_cell(std::int64_t(i) + 1),
+                   text_cell(name_of(step.axis)),
+                   Cell(axis_text(step.axis, from)),
+                   Cell(axis_text(step.axis, step.layout)),
+                   step.refused ? Cell() : Cell(step.loss),
                    step.refused ? Cell() : Cell(step.quick.peak),
-                   Cell(step.refused     ? violation_text(*step.refused)
+                   Cell(step.refused      ? violation_text(*step.refused)
                         : step.quick.fits ? std::string("fits")
                                           : std::string("does not fit")),
                    Cell(layout_id(step.layout))};
       table.rows.push_back(std::move(row));
     }
   }
-  return {"sensitivity", "One axis moved one step; others as they are", std::move(table),
-          {"an axis without an order (sharding, recompute, ...) moves to the other value that loses least, split to the most even one too"}};
+  return {"sensitivity",
+          "One axis moved one step; others as they are",
+          std::move(table),
+          {"an axis without an order (sharding, recompute, ...) moves to the other value that loses least, split to the most "
+           "even one too"}};
 }
 
 Section more_memory_section(const Study& study, const SweepResult& result) {

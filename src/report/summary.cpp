@@ -15,7 +15,10 @@ constexpr std::size_t kTermsNamed = 3;  // enough to act on, few enough for one 
 
 /// "experts 31 %, gemm 22 %, pipeline_bubble 12 %".
 std::string largest_time_terms(const Estimate& estimate) {
-  struct Item { TimeTerm term; Seconds time; };
+  struct Item {
+    TimeTerm term;
+    Seconds time;
+  };
   std::vector<Item> items;
   for (std::size_t i = 0; i < kCount<TimeTerm>; ++i)
     if (estimate.time.rows[TimeTerm(i)] > Seconds(0)) items.push_back({TimeTerm(i), estimate.time.rows[TimeTerm(i)]});
@@ -45,7 +48,8 @@ std::string estimate_summary(const Estimate& estimate, const std::optional<Chang
   const std::string terms = largest_time_terms(estimate);
   if (!terms.empty()) text += ", most of it in " + terms;
   text += ".";
-  if (change) text += std::string(estimate.verdict.fits ? " Most worth trying: " : " Fits with ") + change_text(estimate, *change) + ".";
+  if (change)
+    text += std::string(estimate.verdict.fits ? " Most worth trying: " : " Fits with ") + change_text(estimate, *change) + ".";
   return text;
 }
 
@@ -56,13 +60,16 @@ Section change_section(const Estimate& estimate, const Change& change) {
   facts.push_back({{"to", "to"}, text_cell(change.to), {}});
   facts.push_back({{"fits", "fits", ColumnKind::flag}, change.quick.fits, {}});
   facts.push_back({{"step_time", "step time", ColumnKind::seconds}, Seconds(change.quick.step_time_s), {}});
-  facts.push_back({{"tokens_per_s_per_gpu", "tokens/s/GPU", ColumnKind::number, 1}, change.quick.tokens_per_s_per_gpu,
+  facts.push_back({{"tokens_per_s_per_gpu", "tokens/s/GPU", ColumnKind::number, 1},
+                   change.quick.tokens_per_s_per_gpu,
                    fmt::format("now {}", grouped(estimate.tokens_per_s_per_gpu, 1))});
-  facts.push_back({{"peak_memory", "device memory", ColumnKind::bytes}, change.quick.peak,
-                   "now " + with_unit(estimate.verdict.need)});
+  facts.push_back(
+      {{"peak_memory", "device memory", ColumnKind::bytes}, change.quick.peak, "now " + with_unit(estimate.verdict.need)});
   facts.push_back({{"layout_id", "layout id"}, layout_id(change.layout), {}});
-  return {"change", estimate.verdict.fits ? "The single change most worth trying" : "The single change that fits and is fastest",
-          std::move(facts), {}};
+  return {"change",
+          estimate.verdict.fits ? "The single change most worth trying" : "The single change that fits and is fastest",
+          std::move(facts),
+          {}};
 }
 
 Section savings_section(const Estimate& estimate, std::span<const Change> changes) {
@@ -77,9 +84,14 @@ Section savings_section(const Estimate& estimate, std::span<const Change> change
                    {"step_time_change", "step time", ColumnKind::ratio}};
   for (const Change& change : changes) {
     Row row;
-    row.cells = {text_cell(change.field), text_cell(change.from), text_cell(change.to),
-                 estimate.verdict.need - change.quick.peak, change.quick.peak, change.quick.fits,
-                 Seconds(change.quick.step_time_s), Cell(change.quick.step_time_s / estimate.step_time_s - 1)};
+    row.cells = {text_cell(change.field),
+                 text_cell(change.from),
+                 text_cell(change.to),
+                 estimate.verdict.need - change.quick.peak,
+                 change.quick.peak,
+                 change.quick.fits,
+                 Seconds(change.quick.step_time_s),
+                 Cell(change.quick.step_time_s / estimate.step_time_s - 1)};
     table.rows.push_back(std::move(row));
   }
   Section section{"memory_savings", "Single changes that lower the peak most", std::move(table), {}};

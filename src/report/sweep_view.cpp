@@ -38,28 +38,38 @@ Section space_section(const Study& study, const SweepResult& result) {
   facts.push_back(count("valid", "allowed by the rules", result.valid));
   facts.push_back(count("fit", "fit in memory", result.fit));
   if (result.nearest) {
-    facts.push_back({{"nearest_layout_id", "nearest", ColumnKind::text}, Cell(layout_id(study.layout_of(result.nearest->index))), {}});
-    facts.push_back({{"nearest_over", "over by", ColumnKind::bytes}, result.nearest->quick.peak - budget_of(study, *result.nearest), {}});
+    facts.push_back(
+        {{"nearest_layout_id", "nearest", ColumnKind::text}, Cell(layout_id(study.layout_of(result.nearest->index))), {}});
+    facts.push_back(
+        {{"nearest_over", "over by", ColumnKind::bytes}, result.nearest->quick.peak - budget_of(study, *result.nearest), {}});
   }
   facts.push_back({{"complete", "complete", ColumnKind::flag, 0, Shown::data_only}, result.complete, {}});
   // Wall time differs from run to run, so it is told to people and kept out of data files that one may want to compare.
-  facts.push_back({{"elapsed", "time", ColumnKind::seconds, 0, Shown::table_only}, Seconds(result.seconds),
+  facts.push_back({{"elapsed", "time", ColumnKind::seconds, 0, Shown::table_only},
+                   Seconds(result.seconds),
                    rate > 0 ? grouped(rate, 0) + " layouts/s" : ""});
   // And so does what a thread knew when a layout's turn came.
   const auto pruned = [&](const char* key, const char* title, std::uint64_t n, std::uint64_t of, std::string remark) {
     if (n > 0 && of > 0)
       facts.push_back({{key, title, ColumnKind::ratio, 1, Shown::table_only}, double(n) / double(of), std::move(remark)});
   };
-  pruned("pruned_by_rules", "pruned by rules", result.pruned.by_rules, result.evaluated, "of combinations: refused together with others");
-  pruned("pruned_by_state", "pruned by state", result.pruned.by_state, result.valid, "of allowed layouts: weights and optimizer state alone are too much");
-  pruned("pruned_by_recompute", "pruned by recompute", result.pruned.by_recompute, result.valid, "of allowed layouts: too much even with every module recomputed");
-  pruned("pruned_by_graphs", "pruned by graphs", result.pruned.by_graphs, result.valid, "of allowed layouts: too much with fewer graphs already");
-  pruned("pruned_by_time", "pruned by time", result.pruned.by_time, result.valid, "of allowed layouts: others are faster and smaller than they can be");
+  pruned("pruned_by_rules", "pruned by rules", result.pruned.by_rules, result.evaluated,
+         "of combinations: refused together with others");
+  pruned("pruned_by_state", "pruned by state", result.pruned.by_state, result.valid,
+         "of allowed layouts: weights and optimizer state alone are too much");
+  pruned("pruned_by_recompute", "pruned by recompute", result.pruned.by_recompute, result.valid,
+         "of allowed layouts: too much even with every module recomputed");
+  pruned("pruned_by_graphs", "pruned by graphs", result.pruned.by_graphs, result.valid,
+         "of allowed layouts: too much with fewer graphs already");
+  pruned("pruned_by_time", "pruned by time", result.pruned.by_time, result.valid,
+         "of allowed layouts: others are faster and smaller than they can be");
   return {"space", "Space", std::move(facts), {}};
 }
 
 /// Code and condition of a reason for refusing layouts.
-struct Reason { std::string_view code, condition; };
+struct Reason {
+  std::string_view code, condition;
+};
 
 Reason reason_of(const Rejected& rejected) {
   if (rejected.rule == kRefusedByMemory) return {"memory", "device use of the fullest rank within usable memory"};
@@ -95,7 +105,8 @@ Section rejected_section(const Study& study, const SweepResult& result) {
   for (const Rejected& rejected : result.rejected) table.rows.push_back(rejected_row(study, result, rejected));
   Section section{"rejected", "Refused, by the first reason found", std::move(table), {}};
   if (!result.rejected.empty())
-    section.notes.push_back("got, need: of the first layout refused; its id is in --format csv and json, for `check --layout ID`");
+    section.notes.push_back(
+        "got, need: of the first layout refused; its id is in --format csv and json, for `check --layout ID`");
   return section;
 }
 
@@ -133,14 +144,17 @@ std::string useful_text(const Study& study, const Judged& best) {
   const Job& job = study.scenario_of(best.index).job;
   const double rows = double(job.training.global_batch_size) * job.training.sequence_length;
   const double useful = workload::useful_tokens_per_step(job) / rows;
-  return useful < 1 - kMuchPadding ? fmt::format("; only {} of these tokens are no padding (training.packing)", report::percent(useful, 0)) : "";
+  return useful < 1 - kMuchPadding
+             ? fmt::format("; only {} of these tokens are no padding (training.packing)", report::percent(useful, 0))
+             : "";
 }
 
 /// The fastest that fits often stands at the edge of the memory.
 std::string risk_text(const Judged& best) {
   constexpr double kWorthWarning = 0.1;
   return best.p_oom > kWorthWarning
-             ? fmt::format("; its chance of running out of memory is {} (--min-memory-headroom keeps clear of it)", report::percent(best.p_oom, 0))
+             ? fmt::format("; its chance of running out of memory is {} (--min-memory-headroom keeps clear of it)",
+                           report::percent(best.p_oom, 0))
              : "";
 }
 
@@ -152,7 +166,8 @@ std::string sweep_summary(const Study& study, const SweepResult& result) {
     const bool limited = std::any_of(result.rejected.begin(), result.rejected.end(),
                                      [](const Rejected& r) { return r.rule == kRefusedByLimit && r.count > 0; });
     if (limited && !result.nearest)
-      return "No layout stays within the limits on memory" + partial + "; the table of refusals says how many exceed them (limit)";
+      return "No layout stays within the limits on memory" + partial +
+             "; the table of refusals says how many exceed them (limit)";
     if (limited) return "No layout stays within the limits on memory; " + nearest_text(study, *result.nearest);
     if (result.nearest) return "No layout fits; " + nearest_text(study, *result.nearest);
     if (result.valid > 0) return "No layout fits" + partial + "; see `check` on one of them for how much is missing";
@@ -165,7 +180,8 @@ std::string sweep_summary(const Study& study, const SweepResult& result) {
   return fmt::format("{}: {}{} tokens/s/GPU, {} a step, peak {}; most time in {}{}{}",
                      by_tokens ? "Fastest that fits" : "Best that fits", what, grouped(best.tokens_per_s_per_gpu, 1),
                      report::with_unit(Seconds(best.step_time_s)), report::with_unit(best.peak), name_of(best.bottleneck),
-                     useful_text(study, judged) + risk_text(judged) + split_text(study, result) + ties_text(result.ties), partial);
+                     useful_text(study, judged) + risk_text(judged) + split_text(study, result) + ties_text(result.ties),
+                     partial);
 }
 
 std::string front_title(const SweepResult& result) {
@@ -188,8 +204,9 @@ std::vector<std::string> warnings_of(const Study& study) {
     for (const std::string& what : job.scenario->assumptions)
       if (std::find(all.begin(), all.end(), what) == all.end()) all.push_back(what);
   if (study.size() == 1)
-    all.push_back("one layout alone is no search: `estimate` tells more of it, and axes are opened in `search` or by flags, as "
-                  "--tp 1,2,4");
+    all.push_back(
+        "one layout alone is no search: `estimate` tells more of it, and axes are opened in `search` or by flags, as "
+        "--tp 1,2,4");
   return all;
 }
 
@@ -205,8 +222,10 @@ Document sweep_document(const Study& study, const SweepResult& result) {
   document.sections.push_back(rejected_section(study, result));
   document.sections.push_back(report::candidate_section("pareto", front_title(result), study, result.pareto));
   keep_short(document.sections.back(), result.top.size());
-  if (!result.top.empty()) document.sections.push_back(report::near_ties_section(result.ties));
-  else document.sections.push_back({"near_ties", "Near-ties", Table{}, {}});
+  if (!result.top.empty())
+    document.sections.push_back(report::near_ties_section(result.ties));
+  else
+    document.sections.push_back({"near_ties", "Near-ties", Table{}, {}});
   document.sections.push_back(report::sensitivity_section(study, result));
   document.sections.push_back(report::more_memory_section(study, result));
   document.sections.push_back(report::candidate_section(

@@ -12,7 +12,7 @@
 namespace shardfit::report {
 namespace {
 
-constexpr int kBarWidth = 32;   // characters of the whole step, to fit an 80-column terminal beside the numbers
+constexpr int kBarWidth = 32;  // characters of the whole step, to fit an 80-column terminal beside the numbers
 
 /// A bar from `start` to `end`, both fractions of the step; at least one mark, so that nothing vanishes.
 std::string bar(double start, double end) {
@@ -36,10 +36,13 @@ Section time_section(const Estimate& estimate) {
     if (time == Seconds(0)) continue;
     const bool known = total > Seconds(0);
     table.rows.push_back({{known ? Cell(time / total) : Cell(), time, text_cell(name_of(TimeTerm(i))),
-                           known ? bar(start / total, (start + time) / total) : std::string()}, RowKind::data, 0});
+                           known ? bar(start / total, (start + time) / total) : std::string()},
+                          RowKind::data,
+                          0});
     start += time;
   }
-  table.rows.push_back({{total > Seconds(0) ? Cell(1.0) : Cell(), total, text_cell("total"), text_cell("")}, RowKind::total, 0});
+  table.rows.push_back(
+      {{total > Seconds(0) ? Cell(1.0) : Cell(), total, text_cell("total"), text_cell("")}, RowKind::total, 0});
   Section section{"time", "Step time", std::move(table), {}};
   section.notes.push_back("exposed time only: what hides behind other work is in no row");
   return section;
@@ -54,7 +57,9 @@ Section stage_time_section(const Estimate& estimate) {
                    {"host_backward", "host backward", ColumnKind::seconds}};
   for (const StageTime& stage : estimate.stages)
     table.rows.push_back({{count_cell(stage.stage), Seconds(stage.forward_s), Seconds(stage.backward_s),
-                           Seconds(stage.host_forward_s), Seconds(stage.host_backward_s)}, RowKind::data, 0});
+                           Seconds(stage.host_forward_s), Seconds(stage.host_backward_s)},
+                          RowKind::data,
+                          0});
   return {"stage_times", "One micro-batch on each stage", std::move(table), {}};
 }
 
@@ -74,8 +79,18 @@ struct ModuleSum {
     state += row.state;
   }
   Row row(int stage, std::string_view name, RowKind kind) const {
-    return {{count_cell(stage), text_cell(name), text_cell(name), {}, count_cell(parameters), Seconds(forward), Seconds(backward),
-             Seconds(rerun), saved, state}, kind, 0};
+    return {{count_cell(stage),
+             text_cell(name),
+             text_cell(name),
+             {},
+             count_cell(parameters),
+             Seconds(forward),
+             Seconds(backward),
+             Seconds(rerun),
+             saved,
+             state},
+            kind,
+            0};
   }
 };
 
@@ -104,15 +119,19 @@ Section modules_section(const Estimate& estimate) {
       table.rows.push_back(part.row(row.stage, row.part, RowKind::subtotal));
     }
     stage.add(row);
-    table.rows.push_back({{count_cell(row.stage), text_cell(row.part), text_cell(row.module), count_cell(row.layers),
-                           count_cell(row.parameters), Seconds(row.forward_s), Seconds(row.backward_s), Seconds(row.rerun_s),
-                           row.saved, row.state}, RowKind::data, 1});
+    table.rows.push_back(
+        {{count_cell(row.stage), text_cell(row.part), text_cell(row.module), count_cell(row.layers), count_cell(row.parameters),
+          Seconds(row.forward_s), Seconds(row.backward_s), Seconds(row.rerun_s), row.saved, row.state},
+         RowKind::data,
+         1});
     if (i + 1 < rows.size() && rows[i + 1].stage == row.stage) continue;
     table.rows.push_back(stage.row(row.stage, "total", RowKind::total));
     stage = {};
   }
   Section section{"modules", "Parts of the model, one micro-batch", std::move(table), {}};
-  section.notes.push_back("all layers of the module on the stage; parameters and state (weights, gradients, optimizer): of the rank; saved: kept from forward to backward");
+  section.notes.push_back(
+      "all layers of the module on the stage; parameters and state (weights, gradients, optimizer): of the rank; saved: kept "
+      "from forward to backward");
   section.notes.push_back("device time; launches and waits for the slowest rank are rows of the step (--time)");
   return section;
 }

@@ -14,7 +14,7 @@
 namespace shardfit::report {
 namespace {
 
-constexpr int kWidth = 72;   // characters of the step, to fit a 110-column terminal beside the numbers
+constexpr int kWidth = 72;  // characters of the step, to fit a 110-column terminal beside the numbers
 
 /// The passes of the layout's micro-batches, each stage at its own pace.
 replay::Replay played(const Estimate& estimate) {
@@ -29,7 +29,10 @@ replay::Replay played(const Estimate& estimate) {
 }
 
 /// A stretch of the step, cut into slices.
-struct Stretch { double begin = 0, slice = 0; int slices = 0; };
+struct Stretch {
+  double begin = 0, slice = 0;
+  int slices = 0;
+};
 
 /// The whole step if its slices are no longer than a pass; else its beginning and its end, a slice the shortest pass.
 std::vector<Stretch> stretches(const replay::Replay& replay) {
@@ -75,22 +78,29 @@ std::vector<Section> timeline_sections(const Estimate& estimate) {
                     {"busy", "busy", ColumnKind::seconds},
                     {"waiting", "waiting", ColumnKind::seconds},
                     {"waiting_share", "waiting", ColumnKind::ratio},
-                    {"drawn", shown.size() == 1 ? "first forward to last backward" : "its beginning, and its end", ColumnKind::text, 0, Shown::table_only}};
+                    {"drawn", shown.size() == 1 ? "first forward to last backward" : "its beginning, and its end",
+                     ColumnKind::text, 0, Shown::table_only}};
   Table passes;
-  passes.columns = {{"stage", "stage", ColumnKind::count},  {"chunk", "chunk", ColumnKind::count},
-                    {"microbatch", "micro-batch", ColumnKind::count}, {"pass", "pass"},
-                    {"start", "start", ColumnKind::seconds}, {"end", "end", ColumnKind::seconds}};
+  passes.columns = {{"stage", "stage", ColumnKind::count},
+                    {"chunk", "chunk", ColumnKind::count},
+                    {"microbatch", "micro-batch", ColumnKind::count},
+                    {"pass", "pass"},
+                    {"start", "start", ColumnKind::seconds},
+                    {"end", "end", ColumnKind::seconds}};
   passes.most_printed = 12;
   passes.rest = "in csv and json";
   for (std::size_t stage = 0; stage < replay.timeline.size(); ++stage) {
     const replay::RankUse& use = replay.ranks[stage];
     stages.rows.push_back({{count_cell(int(stage)), Seconds(use.busy), Seconds(use.idle),
-                            replay.finish > 0 ? Cell(use.idle / replay.finish) : Cell(),
-                            drawn(replay.timeline[stage], shown)}, RowKind::data, 0});
+                            replay.finish > 0 ? Cell(use.idle / replay.finish) : Cell(), drawn(replay.timeline[stage], shown)},
+                           RowKind::data,
+                           0});
     for (const replay::ReplayEvent& event : replay.timeline[stage])
       passes.rows.push_back({{count_cell(event.rank), count_cell(event.chunk), count_cell(event.microbatch),
                               text_cell(event.kind == replay::PassKind::forward ? "forward" : "backward"), Seconds(event.start),
-                              Seconds(event.end)}, RowKind::data, 0});
+                              Seconds(event.end)},
+                             RowKind::data,
+                             0});
   }
   Section drawing{"timeline", "Pipeline timeline", std::move(stages), {}};
   drawing.notes.push_back("F forward, B backward, - both, . waiting; every micro-batch is played in the order of the schedule");

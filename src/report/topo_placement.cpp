@@ -13,14 +13,14 @@ namespace {
 using topology::Cluster;
 using topology::PairClass;
 
-constexpr std::size_t kLinesDrawn = 4;   // of a group that spans more
-constexpr std::size_t kLineWidth = 80;   // domains are put side by side up to it
+constexpr std::size_t kLinesDrawn = 4;  // of a group that spans more
+constexpr std::size_t kLineWidth = 80;  // domains are put side by side up to it
 
 /// NV and the links of a GPU that work, over all planes.
 std::string nvlink_mark(const FabricSpec& fabric) {
   std::vector<int> links = fabric.nvswitch.links;
   if (links.empty()) return "NV";
-  std::sort(links.begin(), links.end());   // the widest planes are those that failed
+  std::sort(links.begin(), links.end());  // the widest planes are those that failed
   links.resize(links.size() - std::size_t(fabric.nvswitch.failed));
   return fmt::format("NV{}", std::accumulate(links.begin(), links.end(), 0));
 }
@@ -69,11 +69,13 @@ std::string domains_text(const std::vector<int>& domains, std::size_t from, std:
 /// The lines of one group: small domains side by side, two blanks apart.
 void draw(const std::string& name, const Cluster& cluster, const std::vector<int>& members, Table& table) {
   const std::vector<int> domains = domains_of(cluster, members);
-  const std::size_t width = picture_of(cluster, domains[0], members).size() + 2, side_by_side = std::max(std::size_t(1), kLineWidth / width);
+  const std::size_t width = picture_of(cluster, domains[0], members).size() + 2,
+                    side_by_side = std::max(std::size_t(1), kLineWidth / width);
   for (std::size_t from = 0, line = 0; from < domains.size(); from += side_by_side, ++line) {
     if (line == kLinesDrawn) {
-      table.rows.push_back({{text_cell(""), text_cell(""), text_cell(fmt::format("and {} domains more, to domain {}",
-                                                                                 domains.size() - from, domains.back()))}});
+      table.rows.push_back(
+          {{text_cell(""), text_cell(""),
+            text_cell(fmt::format("and {} domains more, to domain {}", domains.size() - from, domains.back()))}});
       return;
     }
     const std::size_t to = std::min(from + side_by_side, domains.size());
@@ -99,24 +101,24 @@ Section matrix_section(const HardwareSpec& hardware, const Cluster& cluster) {
   const topology::LinkMatrix matrix = cluster.link_matrix();
   Table table;
   table.columns = {{"rank", ""}};
-  for (const int rank : matrix.ranks)
-    table.columns.push_back({fmt::format("gpu{}", rank), fmt::format("GPU{}", rank)});
+  for (const int rank : matrix.ranks) table.columns.push_back({fmt::format("gpu{}", rank), fmt::format("GPU{}", rank)});
   for (std::size_t row = 0; row < matrix.ranks.size(); ++row) {
     Row cells{{text_cell(fmt::format("GPU{}", matrix.ranks[row]))}};
     for (const PairClass pair : matrix.pairs[row]) cells.cells.push_back(text_cell(mark_of(pair, hardware.fabric)));
     table.rows.push_back(std::move(cells));
   }
   Section section{"matrix", "First node, and one rank of each farther kind", std::move(table), {}};
-  section.notes = {"NV: NVLink of one domain; LEAF: one leaf switch; SPINE: over a spine; CORE: over a core switch; +: another rail, so that the message "
-                   "leaves by a neighbour's NIC"};
+  section.notes = {
+      "NV: NVLink of one domain; LEAF: one leaf switch; SPINE: over a spine; CORE: over a core switch; +: another rail, so "
+      "that the message "
+      "leaves by a neighbour's NIC"};
   return section;
 }
 
 Section placement_section(const Cluster& cluster, const PlacedGroups& groups) {
   Table table;
   table.columns = {{"group", "group"}, {"nvlink_domains", "domains"}, {"gpus", "GPUs"}};
-  for (const auto& [name, shape] : named_shapes(groups))
-    draw(name, cluster, group_members(shape, 0), table);
+  for (const auto& [name, shape] : named_shapes(groups)) draw(name, cluster, group_members(shape, 0), table);
   Section section{"placement", "Where the groups of rank 0 lie", std::move(table), {}};
   section.notes = {"#: a member, .: another rank, |: between nodes of a domain, blank: between NVLink domains"};
   return section;

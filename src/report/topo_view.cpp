@@ -18,7 +18,7 @@ namespace {
 using topology::Cluster;
 using topology::GraphParts;
 
-constexpr int kMembersShown = 6;   // of a group, before "..."
+constexpr int kMembersShown = 6;  // of a group, before "..."
 
 Cell gb_per_s_cell(BytesPerSecond rate) { return rate.value > 0 ? Cell(rate.value / kGB) : Cell(); }
 
@@ -29,8 +29,10 @@ Cell planes_text(const NvswitchPlanes& planes) {
   if (planes.links.empty()) return text_cell("not known: one switch stands for all");
   std::string text = fmt::format("{}", planes.links.size());
   if (planes.failed > 0) text += fmt::format(" less {} failed", planes.failed);
-  const bool alike = std::count(planes.links.begin(), planes.links.end(), planes.links[0]) == std::ptrdiff_t(planes.links.size());
-  if (alike) return text_cell(fmt::format("{}, {} NVLink{} of a GPU to each", text, planes.links[0], planes.links[0] == 1 ? "" : "s"));
+  const bool alike = std::count(planes.links.begin(), planes.links.end(), planes.links[0]) ==
+                     std::ptrdiff_t(planes.links.size());
+  if (alike)
+    return text_cell(fmt::format("{}, {} NVLink{} of a GPU to each", text, planes.links[0], planes.links[0] == 1 ? "" : "s"));
   return text_cell(fmt::format("{}, NVLinks of a GPU to each: {}", text, fmt::join(planes.links, " ")));
 }
 
@@ -52,7 +54,8 @@ Section sizes_section(const HardwareSpec& hardware, const Cluster& cluster, cons
   if (counts[topology::VertexKind::core] > 0) add("core_switches", "core switches", topology::VertexKind::core);
   const int domains = cluster.domain_of(last) + 1;
   facts.push_back({{"gpus_without_rank", "GPUs of these domains without a rank", ColumnKind::count},
-                   count_cell(domains * hardware.fabric.nvlink_domain_gpus - cluster.gpus()), {}});
+                   count_cell(domains * hardware.fabric.nvlink_domain_gpus - cluster.gpus()),
+                   {}});
   return {"cluster", "Cluster", std::move(facts), {}};
 }
 
@@ -69,12 +72,17 @@ Section links_section(const GraphParts& parts) {
     ++counts[{edge.kind, parts.vertices[std::size_t(edge.from)].kind, parts.vertices[std::size_t(edge.to)].kind,
               edge.bandwidth.value, edge.latency.value}];
   Table table;
-  table.columns = {{"link", "link"}, {"from", "from"}, {"to", "to"}, {"count", "links", ColumnKind::count},
-                   rate_column("gb_per_s", "GB/s"), {"latency", "latency", ColumnKind::seconds}};
+  table.columns = {{"link", "link"},
+                   {"from", "from"},
+                   {"to", "to"},
+                   {"count", "links", ColumnKind::count},
+                   rate_column("gb_per_s", "GB/s"),
+                   {"latency", "latency", ColumnKind::seconds}};
   for (const auto& [kind, count] : counts)
     table.rows.push_back({{text_cell(name_of(kind.link)), text_cell(name_of(kind.from)), text_cell(name_of(kind.to)),
                            count_cell(count), gb_per_s_cell(BytesPerSecond(kind.bandwidth)), Seconds(kind.latency)},
-                          RowKind::data, 0});
+                          RowKind::data,
+                          0});
   Section section{"links", "Links", std::move(table), {}};
   section.notes.push_back("GB/s: 1e9 bytes, one direction");
   return section;
@@ -99,7 +107,8 @@ Section routes_section(const Cluster& cluster) {
     const topology::Route& route = cluster.route(from, to);
     table.rows.push_back({{text_cell(name_of(pair)), count_cell(from), count_cell(to), gb_per_s_cell(route.bandwidth),
                            route.latency, count_cell(route.network_switches), route.over_spine, route.relayed},
-                          RowKind::data, 0});
+                          RowKind::data,
+                          0});
   }
   Section section{"routes", "How ranks are joined", std::move(table), {}};
   section.notes.push_back("GB/s: of the narrowest link, nobody else sending; relayed: leaves by a neighbour's NIC");
@@ -161,10 +170,11 @@ Section groups_section(const Cluster& cluster, const PlacedGroups& groups) {
                    {"network_switches", "switches", ColumnKind::count},
                    {"latency", "latency", ColumnKind::seconds},
                    {"members_of_rank_0", "group of rank 0"}};
-  for (const auto& [name, shape] : report::named_shapes(groups))
-    table.rows.push_back(group_row(cluster, name.c_str(), shape));
+  for (const auto& [name, shape] : report::named_shapes(groups)) table.rows.push_back(group_row(cluster, name.c_str(), shape));
   Section section{"groups", "Process groups of " + layout_id(groups.layout), std::move(table), {}};
-  section.notes.push_back("GB/s: per rank and direction, of the worst group while all groups of its kind send; bound by: the narrowest link that it needs");
+  section.notes.push_back(
+      "GB/s: per rank and direction, of the worst group while all groups of its kind send; bound by: the narrowest link that "
+      "it needs");
   return section;
 }
 

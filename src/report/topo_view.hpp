@@ -15,7 +15,7 @@ struct PlacedGroups {
   Layout layout;
   GridSizes grid;
   GroupShapes shapes;
-  bool has_experts = true;   ///< the model has some: groups of the expert grid mean something
+  bool has_experts = true;  ///< the model has some: groups of the expert grid mean something
 };
 
 /// Sizes, links, how pairs of ranks are joined, and (with `groups`) what every process group of a layout sees and where it

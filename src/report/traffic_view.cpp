@@ -38,15 +38,17 @@ const std::vector<Column>& columns() {
 Row row_of(const TrafficRow& row, std::string what) {
   return {{count_cell(row.stage), text_cell(row.group), text_cell(row.collective), text_cell(row.phase), row.calls_per_step,
            rounded(row.payload_bytes), rounded(row.nvlink_bytes_per_step), rounded(row.network_bytes_per_step),
-           rounded(row.host_bytes_per_step), rounded(row.bytes_per_microbatch),
-           Seconds(row.busy_s), text_cell(row.bound_by), text_cell(row.hides_behind), Cell(std::move(what)), text_cell(row.tensor)},
-          RowKind::data, 0};
+           rounded(row.host_bytes_per_step), rounded(row.bytes_per_microbatch), Seconds(row.busy_s), text_cell(row.bound_by),
+           text_cell(row.hides_behind), Cell(std::move(what)), text_cell(row.tensor)},
+          RowKind::data,
+          0};
 }
 
 int busiest_stage(const Estimate& estimate) {
   std::map<int, double> busy;
   for (const TrafficRow& row : estimate.traffic) busy[row.stage] += row.busy_s;
-  const auto most = std::max_element(busy.begin(), busy.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
+  const auto most = std::max_element(busy.begin(), busy.end(),
+                                     [](const auto& a, const auto& b) { return a.second < b.second; });
   return most == busy.end() ? 0 : most->first;
 }
 
@@ -88,8 +90,8 @@ Section traffic_section(const Estimate& estimate) {
     if (row.stage == stage) add_to(sums, row);
   Table table{columns(), {}, false};
   for (const Sum& sum : sums)
-    table.rows.push_back(row_of(sum.row, sum.operations == 1 ? std::string(sum.row.what)
-                                                             : fmt::format("{} operations", sum.operations)));
+    table.rows.push_back(
+        row_of(sum.row, sum.operations == 1 ? std::string(sum.row.what) : fmt::format("{} operations", sum.operations)));
   Section section{"traffic", fmt::format("Traffic of one rank of stage {}, which sends longest", stage), std::move(table), {}};
   section.notes.push_back(kMeaning);
   if (estimate.dispatcher_sms > 0)

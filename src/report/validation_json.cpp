@@ -16,7 +16,8 @@ ordered_json json_of(const std::vector<validation::Score>& scores) {
 }
 
 ordered_json json_of(const validation::Row& row) {
-  ordered_json out{{"id", row.id}, {"status", name_of(row.status)}, {"reason", row.reason}, {"quantities", json_of(row.scores)}};
+  ordered_json out{
+      {"id", row.id}, {"status", name_of(row.status)}, {"reason", row.reason}, {"quantities", json_of(row.scores)}};
   if (!row.breaks.empty()) out["breaks"] = row.breaks;
   const auto word = [](bool oom) { return oom ? "oom" : "fits"; };
   if (row.verdict)
@@ -27,9 +28,12 @@ ordered_json json_of(const validation::Row& row) {
 }
 
 ordered_json json_of(const validation::QuantitySummary& q) {
-  return {{"quantity", q.quantity},           {"rows", q.rows},
-          {"median_abs_error", q.median_abs_error}, {"p90_abs_error", q.p90_abs_error},
-          {"max_abs_error", q.max_abs_error}, {"bias", q.bias}};
+  return {{"quantity", q.quantity},
+          {"rows", q.rows},
+          {"median_abs_error", q.median_abs_error},
+          {"p90_abs_error", q.p90_abs_error},
+          {"max_abs_error", q.max_abs_error},
+          {"bias", q.bias}};
 }
 
 ordered_json json_of(const validation::EffectRow& r) {
@@ -59,8 +63,12 @@ std::string validation_json(const ValidationResult& result) {
   out["summary"] = ordered_json::array();
   for (const validation::QuantitySummary& q : result.summary.quantities) out["summary"].push_back(json_of(q));
   const validation::VerdictSummary& v = result.summary.verdicts;
-  out["verdicts"] = {{"rows", v.rows}, {"oom", v.oom}, {"oom_caught", v.oom_caught}, {"fits_right", v.fits_right},
-                     {"balanced_accuracy", v.balanced_accuracy}, {"brier", v.brier}};
+  out["verdicts"] = {{"rows", v.rows},
+                     {"oom", v.oom},
+                     {"oom_caught", v.oom_caught},
+                     {"fits_right", v.fits_right},
+                     {"balanced_accuracy", v.balanced_accuracy},
+                     {"brier", v.brier}};
   out["order"] = {{"pairs", result.summary.order.pairs}, {"right", result.summary.order.right}};
   out["rank_correlation"] = ordered_json::array();
   for (const validation::RankCorrelation& r : result.summary.rank_correlations)
@@ -76,12 +84,17 @@ std::string validation_json(const ValidationResult& result) {
   if (!result.facts.empty()) {
     out["facts"] = ordered_json::array();
     for (std::size_t i = 0; i < result.facts.size(); ++i)
-      out["facts"].push_back({{"runs", result.facts[i].runs}, {"resumed", result.facts[i].resumed},
-                              {"source", result.facts[i].source}, {"held_for", result.facts_held[i]}});
+      out["facts"].push_back({{"runs", result.facts[i].runs},
+                              {"resumed", result.facts[i].resumed},
+                              {"source", result.facts[i].source},
+                              {"held_for", result.facts_held[i]}});
   }
   if (const validation::FirstSteps& f = result.first_steps; f.rows)
-    out["first_steps"] = {{"rows", f.rows}, {"resumed_stated", f.stated}, {"within_1_pct_as_fresh", f.fresh},
-                          {"within_1_pct_as_resumed", f.resumed}, {"within_1_pct_as_either", f.either}};
+    out["first_steps"] = {{"rows", f.rows},
+                          {"resumed_stated", f.stated},
+                          {"within_1_pct_as_fresh", f.fresh},
+                          {"within_1_pct_as_resumed", f.resumed},
+                          {"within_1_pct_as_either", f.either}};
   return out.dump(1) + "\n";
 }
 

@@ -12,7 +12,7 @@ namespace {
 using validation::QuantitySummary;
 
 constexpr std::size_t kWorst = 15;
-constexpr std::size_t kMostGroups = 40;   // a table with a row a run tells nothing
+constexpr std::size_t kMostGroups = 40;  // a table with a row a run tells nothing
 
 /// Figures that follow from the step time: their errors stand in the summary, their tables would repeat its own.
 bool repeats_step_time(const std::string& quantity) {
@@ -44,7 +44,8 @@ std::string worst_text(const ValidationResult& result, const std::string& quanti
   for (const validation::Row& row : result.rows)
     for (const validation::Score& s : row.scores)
       if (s.name == quantity) rows.push_back({s.error(), &row});
-  std::stable_sort(rows.begin(), rows.end(), [](const auto& a, const auto& b) { return std::abs(a.first) > std::abs(b.first); });
+  std::stable_sort(rows.begin(), rows.end(),
+                   [](const auto& a, const auto& b) { return std::abs(a.first) > std::abs(b.first); });
   rows.resize(std::min(rows.size(), kWorst));
   std::string text = "\nLargest errors:\n\n| error | run |\n|---:|---|\n";
   for (const auto& [error, row] : rows) text += fmt::format("| {:+.1f} % | {} |\n", 100 * error, row->id);
@@ -57,8 +58,10 @@ std::string verdict_groups_text(const ValidationResult& result) {
     const auto field = validation::VerdictField(f);
     const auto groups = validation::verdicts_by(result.runs, result.rows, field);
     if (groups.size() < 2 || groups.size() > kMostGroups) continue;
-    text += fmt::format("\nBy {0}:\n\n| {0} | rows | out of memory | caught | ran | right | Brier |\n"
-                        "|---|---:|---:|---:|---:|---:|---:|\n", name_of(field));
+    text += fmt::format(
+        "\nBy {0}:\n\n| {0} | rows | out of memory | caught | ran | right | Brier |\n"
+        "|---|---:|---:|---:|---:|---:|---:|\n",
+        name_of(field));
     for (const auto& [name, v] : groups)
       text += fmt::format("| {} | {} | {} | {} | {} | {} | {:.3f} |\n", name, v.rows, v.oom, v.oom_caught, v.rows - v.oom,
                           v.fits_right, v.brier);
@@ -86,7 +89,8 @@ std::string verdict_text(const ValidationResult& result) {
 
 std::string effects_text(const validation::EffectSummary& e) {
   return fmt::format(
-      "\n## Effects of single changes\n\n{} pairs, {} with a prediction. Clean pairs above their noise: {}; sign right {}, size "
+      "\n## Effects of single changes\n\n{} pairs, {} with a prediction. Clean pairs above their noise: {}; sign right {}, "
+      "size "
       "within a third {}. Clean pairs below their noise: {}, predicted below 5 %: {}.\n",
       e.pairs, e.predicted, e.clean_above_noise, e.sign_right, e.size_right, e.no_change, e.no_change_right);
 }
@@ -94,16 +98,20 @@ std::string effects_text(const validation::EffectSummary& e) {
 std::string facts_text(const ValidationResult& result) {
   std::string text;
   for (std::size_t i = 0; i < result.facts.size(); ++i)
-    text += fmt::format("\nStated beside the rows: {} runs `{}` are taken as resumed from a checkpoint. {}.\n", result.facts_held[i],
-                        result.facts[i].runs, result.facts[i].source);
+    text += fmt::format("\nStated beside the rows: {} runs `{}` are taken as resumed from a checkpoint. {}.\n",
+                        result.facts_held[i], result.facts[i].runs, result.facts[i].source);
   if (const validation::FirstSteps& f = result.first_steps; f.rows)
-    text += fmt::format("\nOf {} peaks of first steps, {} come out within 1 % if moments come with the first update, {} if a "
-                        "checkpoint brought them, {} in one of the two ways.\n", f.rows, f.fresh, f.resumed, f.either);
+    text += fmt::format(
+        "\nOf {} peaks of first steps, {} come out within 1 % if moments come with the first update, {} if a "
+        "checkpoint brought them, {} in one of the two ways.\n",
+        f.rows, f.fresh, f.resumed, f.either);
   return text;
 }
 
 std::string without_text(const ValidationResult& result) {
-  std::string text = "\n## Rows without a prediction, or with one though a rule refuses what they say\n\n| status | reason | run |\n|---|---|---|\n";
+  std::string text =
+      "\n## Rows without a prediction, or with one though a rule refuses what they say\n\n| status | reason | run "
+      "|\n|---|---|---|\n";
   bool any = false;
   for (const validation::Row& row : result.rows) {
     const bool predicted = row.status == validation::RowStatus::ok;
@@ -119,8 +127,8 @@ std::string without_text(const ValidationResult& result) {
 
 std::string validation_markdown(const ValidationResult& result) {
   const validation::Summary& s = result.summary;
-  std::string text = fmt::format("Cost model {}; {} rows, {} predicted, {} unsupported, {} refused.\n\n", kCostModelVersion, s.rows,
-                                 s.ok, s.unsupported, s.invalid + s.errors);
+  std::string text = fmt::format("Cost model {}; {} rows, {} predicted, {} unsupported, {} refused.\n\n", kCostModelVersion,
+                                 s.rows, s.ok, s.unsupported, s.invalid + s.errors);
   text += error_header("quantity");
   for (const QuantitySummary& q : s.quantities) text += error_row(q.quantity, q);
   text += facts_text(result);
@@ -129,8 +137,10 @@ std::string validation_markdown(const ValidationResult& result) {
       text += fmt::format("\n## {}\n", q.quantity) + groups_text(result, q.quantity) + worst_text(result, q.quantity);
   text += verdict_text(result);
   if (s.order.pairs)
-    text += fmt::format("\n## Order of layouts\n\nPairs of one model, GPU and precision that differ by more than 5 %: {} of {} in "
-                        "the right order.\n", s.order.right, s.order.pairs);
+    text += fmt::format(
+        "\n## Order of layouts\n\nPairs of one model, GPU and precision that differ by more than 5 %: {} of {} in "
+        "the right order.\n",
+        s.order.right, s.order.pairs);
   if (result.effects) text += effects_text(result.effects->summary);
   return text + without_text(result);
 }

@@ -20,7 +20,8 @@ Section quantities_section(const validation::Summary& summary) {
                           {"max_abs_error", "largest", ColumnKind::ratio, 1},
                           {"bias", "bias", ColumnKind::ratio, 2}}};
   for (const validation::QuantitySummary& q : summary.quantities)
-    table.rows.push_back({{text_cell(q.quantity), count_cell(q.rows), q.median_abs_error, q.p90_abs_error, q.max_abs_error, q.bias}});
+    table.rows.push_back(
+        {{text_cell(q.quantity), count_cell(q.rows), q.median_abs_error, q.p90_abs_error, q.max_abs_error, q.bias}});
   return {"summary", "Errors (predicted over measured, less 1)", std::move(table), {}};
 }
 
@@ -39,7 +40,8 @@ Section verdicts_section(const validation::VerdictSummary& v) {
               {{"oom_caught", "of these predicted", ColumnKind::count}, count_cell(v.oom_caught), ""},
               {{"fits_right", "fits predicted as fits", ColumnKind::count}, count_cell(v.fits_right), ""},
               {{"balanced_accuracy", "balanced accuracy", ColumnKind::number, 3},
-               v.oom > 0 && v.oom < v.rows ? Cell(v.balanced_accuracy) : Cell(), ""},
+               v.oom > 0 && v.oom < v.rows ? Cell(v.balanced_accuracy) : Cell(),
+               ""},
               {{"brier", "Brier score of p_oom", ColumnKind::number, 3}, v.brier, ""}};
   return {"verdicts", "Fits or out of memory", std::move(facts), {}};
 }
@@ -60,16 +62,17 @@ Section rank_section(const std::vector<validation::RankCorrelation>& correlation
 }
 
 Section effects_section(const validation::EffectSummary& e) {
-  Facts facts{{{"pairs", "pairs", ColumnKind::count}, count_cell(e.pairs), ""},
-              {{"predicted", "with a prediction", ColumnKind::count}, count_cell(e.predicted), ""},
-              {{"clean_above_noise", "clean and above their noise", ColumnKind::count}, count_cell(e.clean_above_noise), ""},
-              {{"sign_right", "of these, sign right", ColumnKind::count}, count_cell(e.sign_right), ""},
-              {{"size_right", "of these, size within a third", ColumnKind::count}, count_cell(e.size_right), ""},
-              {{"families", "families of them (one change in several releases)", ColumnKind::count}, count_cell(e.families), ""},
-              {{"family_sign_right", "sign right, by family", ColumnKind::ratio}, e.family_sign_right, ""},
-              {{"family_size_right", "size within a third, by family", ColumnKind::ratio}, e.family_size_right, ""},
-              {{"no_change", "clean and below their noise", ColumnKind::count}, count_cell(e.no_change), ""},
-              {{"no_change_right", "of these, predicted below 5 %", ColumnKind::count}, count_cell(e.no_change_right), ""}};
+  Facts facts{
+      {{"pairs", "pairs", ColumnKind::count}, count_cell(e.pairs), ""},
+      {{"predicted", "with a prediction", ColumnKind::count}, count_cell(e.predicted), ""},
+      {{"clean_above_noise", "clean and above their noise", ColumnKind::count}, count_cell(e.clean_above_noise), ""},
+      {{"sign_right", "of these, sign right", ColumnKind::count}, count_cell(e.sign_right), ""},
+      {{"size_right", "of these, size within a third", ColumnKind::count}, count_cell(e.size_right), ""},
+      {{"families", "families of them (one change in several releases)", ColumnKind::count}, count_cell(e.families), ""},
+      {{"family_sign_right", "sign right, by family", ColumnKind::ratio}, e.family_sign_right, ""},
+      {{"family_size_right", "size within a third, by family", ColumnKind::ratio}, e.family_size_right, ""},
+      {{"no_change", "clean and below their noise", ColumnKind::count}, count_cell(e.no_change), ""},
+      {{"no_change_right", "of these, predicted below 5 %", ColumnKind::count}, count_cell(e.no_change_right), ""}};
   return {"effect_summary", "Effects of single changes", std::move(facts), {}};
 }
 
@@ -97,7 +100,10 @@ std::vector<Column> score_columns() {
           {"id", "run"}};
 }
 
-struct Scored { const validation::Row* row; const validation::Score* score; };
+struct Scored {
+  const validation::Row* row;
+  const validation::Score* score;
+};
 
 Row score_row(const Scored& s) {
   return {{text_cell(s.score->name), s.score->error(), s.score->measured, s.score->predicted, text_cell(s.row->id)}};
@@ -117,9 +123,8 @@ Section worst_section(const validation::Summary& summary, const std::vector<vali
   for (const validation::QuantitySummary& q : summary.quantities) {
     std::vector<Scored> of;
     std::copy_if(all.begin(), all.end(), std::back_inserter(of), [&](const Scored& s) { return s.score->name == q.quantity; });
-    std::stable_sort(of.begin(), of.end(), [](const Scored& a, const Scored& b) {
-      return std::abs(a.score->error()) > std::abs(b.score->error());
-    });
+    std::stable_sort(of.begin(), of.end(),
+                     [](const Scored& a, const Scored& b) { return std::abs(a.score->error()) > std::abs(b.score->error()); });
     of.resize(std::min(of.size(), kWorstRows));
     for (const Scored& s : of) table.rows.push_back(score_row(s));
   }
@@ -127,7 +132,9 @@ Section worst_section(const validation::Summary& summary, const std::vector<vali
 }
 
 Section effect_rows_section(const validation::Effects& effects) {
-  Table table{.columns = {{"id", "effect"}, {"kind", "kind"}, {"quantity", "quantity"},
+  Table table{.columns = {{"id", "effect"},
+                          {"kind", "kind"},
+                          {"quantity", "quantity"},
                           {"clean", "clean", ColumnKind::flag},
                           {"measured", "measured", ColumnKind::number, 3},
                           {"predicted", "predicted", ColumnKind::number, 3},
@@ -143,9 +150,14 @@ Section effect_rows_section(const validation::Effects& effects) {
 
 /// How much the answers depend on what the runs do not state.
 Section assumed_section(const ValidationResult& result) {
-  Table table{.columns = {{"id", "run"}, {"field", "assumed"}, {"now", "as"}, {"other", "in its place"},
-                          {"quantity", "quantity"}, {"error", "error", ColumnKind::ratio, 1},
-                          {"other_error", "error then", ColumnKind::ratio, 1}, {"reason", "no prediction because"}}};
+  Table table{.columns = {{"id", "run"},
+                          {"field", "assumed"},
+                          {"now", "as"},
+                          {"other", "in its place"},
+                          {"quantity", "quantity"},
+                          {"error", "error", ColumnKind::ratio, 1},
+                          {"other_error", "error then", ColumnKind::ratio, 1},
+                          {"reason", "no prediction because"}}};
   const auto scored = [&](const validation::AssumedEffect& effect, const std::string& quantity) -> Cell {
     for (const validation::Row& row : result.rows)
       if (row.id == effect.id)
@@ -175,7 +187,8 @@ Section facts_section(const ValidationResult& result) {
 
 Section first_steps_section(const validation::FirstSteps& f) {
   Facts facts{{{"first_step_rows", "rows with the peak of the first step", ColumnKind::count}, count_cell(f.rows), ""},
-              {{"resumed_stated", "stated as resumed", ColumnKind::count}, count_cell(f.stated),
+              {{"resumed_stated", "stated as resumed", ColumnKind::count},
+               count_cell(f.stated),
                "whether a run resumed is no field of a row: --facts states it"},
               {{"fresh", "within 1 % if moments come with the first update", ColumnKind::count}, count_cell(f.fresh), ""},
               {{"resumed", "within 1 % if a checkpoint brought them", ColumnKind::count}, count_cell(f.resumed), ""},
@@ -190,8 +203,9 @@ std::vector<std::string> left_out_numbers(const std::vector<validation::Measured
     for (const std::string& words : validation::not_scored(run)) ids[words].push_back(run.id);
   std::vector<std::string> warnings;
   for (const auto& [words, rows] : ids)
-    warnings.push_back(rows.size() == 1 ? words + " (" + rows.front() + "): not scored"
-                                        : words + " (" + std::to_string(rows.size()) + " rows, the first " + rows.front() + "): not scored");
+    warnings.push_back(rows.size() == 1
+                           ? words + " (" + rows.front() + "): not scored"
+                           : words + " (" + std::to_string(rows.size()) + " rows, the first " + rows.front() + "): not scored");
   return warnings;
 }
 
@@ -203,8 +217,7 @@ Document validation_document(const ValidationResult& result) {
   document.sections.push_back(quantities_section(result.summary));
   if (result.summary.verdicts.rows) document.sections.push_back(verdicts_section(result.summary.verdicts));
   if (result.summary.order.pairs) document.sections.push_back(order_section(result.summary.order));
-  if (!result.summary.rank_correlations.empty())
-    document.sections.push_back(rank_section(result.summary.rank_correlations));
+  if (!result.summary.rank_correlations.empty()) document.sections.push_back(rank_section(result.summary.rank_correlations));
   if (result.effects) {
     document.sections.push_back(effects_section(result.effects->summary));
     document.sections.push_back(effect_rows_section(*result.effects));
@@ -222,7 +235,9 @@ Document validation_document(const ValidationResult& result) {
 Document validation_rows_document(const ValidationResult& result) {
   Table table{.columns = score_columns()};
   for (const Scored& s : all_scores(result.rows)) table.rows.push_back(score_row(s));
-  return {.view = "validate", .title = "Predictions held against measured runs", .sections = {{"rows", "Rows", std::move(table), {}}}};
+  return {.view = "validate",
+          .title = "Predictions held against measured runs",
+          .sections = {{"rows", "Rows", std::move(table), {}}}};
 }
 
 }  // namespace shardfit

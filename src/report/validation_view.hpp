@@ -15,12 +15,12 @@ namespace shardfit {
 /// Everything that a validation found.
 struct ValidationResult {
   std::vector<validation::MeasuredRun> runs;
-  std::vector<validation::Row> rows;               ///< one a run
+  std::vector<validation::Row> rows;  ///< one a run
   validation::Summary summary;
   std::optional<validation::Effects> effects;
   std::vector<validation::AssumedEffect> assumed;
-  std::vector<validation::RunFact> facts;          ///< stated beside the rows
-  std::vector<int> facts_held;                     ///< of how many runs each is stated
+  std::vector<validation::RunFact> facts;  ///< stated beside the rows
+  std::vector<int> facts_held;             ///< of how many runs each is stated
   validation::FirstSteps first_steps;
 };
 

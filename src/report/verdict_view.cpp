@@ -33,16 +33,16 @@ std::string verdict_text(const Verdict& verdict) {
   const Bytes margin = verdict.margin();
   const bool over = margin < Bytes(0);
   return fmt::format("{}: needs {} of {}, {} {}", verdict.fits ? "Fits" : "Does not fit", with_unit(verdict.need),
-                     with_unit(verdict.usable), with_unit(over ? Bytes(-margin.value) : margin),
-                     over ? "too much" : "left");
+                     with_unit(verdict.usable), with_unit(over ? Bytes(-margin.value) : margin), over ? "too much" : "left");
 }
 
 Section verdict_section(const Estimate& estimate) {
   const Verdict& v = estimate.verdict;
   Facts facts;
   facts.push_back({{"fits", "fits", ColumnKind::flag}, v.fits, {}});
-  facts.push_back(bytes_fact("peak_memory", "device memory", v.need,
-                             fmt::format("fullest rank: stage {}{}, {}", v.stage, ranks_text(estimate, v.stage), name_of(v.moment))));
+  facts.push_back(
+      bytes_fact("peak_memory", "device memory", v.need,
+                 fmt::format("fullest rank: stage {}{}, {}", v.stage, ranks_text(estimate, v.stage), name_of(v.moment))));
   facts.push_back(bytes_fact("usable_memory", "usable", v.usable));
   facts.push_back(bytes_fact("margin", "margin", v.margin()));
   facts.push_back({{"p_oom", "chance of OOM", ColumnKind::ratio, 0}, v.p_oom, "from the model's error band"});
@@ -64,12 +64,14 @@ Section throughput_section(const Estimate& estimate) {
   facts.push_back(number_fact("useful_tokens_per_s_per_gpu", "useful tokens/s/GPU", estimate.useful_tokens_per_s_per_gpu, 1));
   facts.push_back(number_fact("samples_per_s", "samples/s", estimate.samples_per_s, 1));
   if (estimate.images_per_s > 0) facts.push_back(number_fact("images_per_s", "images/s", estimate.images_per_s, 1));
-  facts.push_back(number_fact("model_tflops_per_gpu", "model TFLOP/s/GPU", estimate.model_tflops_per_gpu, 1, "text decoder, as published"));
+  facts.push_back(
+      number_fact("model_tflops_per_gpu", "model TFLOP/s/GPU", estimate.model_tflops_per_gpu, 1, "text decoder, as published"));
   if (estimate.model_tflops_per_gpu_with_vision > 0 &&
       estimate.model_tflops_per_gpu_with_vision != estimate.model_tflops_per_gpu)
-    facts.push_back(number_fact("model_tflops_per_gpu_with_vision", "with vision", estimate.model_tflops_per_gpu_with_vision, 1));
-  facts.push_back({{"mfu", "MFU", ColumnKind::ratio, 1}, estimate.mfu,
-                   fmt::format("of {} TFLOP/s", grouped(estimate.mfu_peak_tflops, 0))});
+    facts.push_back(
+        number_fact("model_tflops_per_gpu_with_vision", "with vision", estimate.model_tflops_per_gpu_with_vision, 1));
+  facts.push_back(
+      {{"mfu", "MFU", ColumnKind::ratio, 1}, estimate.mfu, fmt::format("of {} TFLOP/s", grouped(estimate.mfu_peak_tflops, 0))});
   facts.push_back({{"mfu_peak_tflops", "MFU peak", ColumnKind::number, 0, Shown::data_only}, estimate.mfu_peak_tflops, {}});
   facts.push_back({{"time_band", "time band", ColumnKind::ratio, 1, Shown::data_only}, estimate.time_band, {}});
   return {"throughput", "Throughput", std::move(facts), {}};

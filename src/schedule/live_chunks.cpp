@@ -1,15 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Computes: how many micro-batches' activations of each chunk of a stage are alive, at the moments when most
-//           are.
-// Formula:  a stage runs w warm-up forwards, then forward and backward by turns, then w backwards. Before the
-//           i-th backward it has run w+1+i forwards and i backwards, so w+1 chunks live, or all where
-//           everything is warm-up. Combined 1F1B (expert overlap) has one more warm-up forward, but a pair
-//           frees as it goes: w live. w = pp-1-stage for 1F1B; 2(pp-1-stage) + (vpp-1) group interleaved; one
-//           more with expert overlap.
-// Source:   Megatron-LM (d98e8a64) core/pipeline_parallel/schedules.py: get_pp_rank_microbatches,
-//           get_schedule_table.
+// Computes:   how many micro-batches' activations of each chunk of a stage are alive, at the moments when most are.
+// Formula:    a stage runs w warm-up forwards, then forward and backward by turns, then w backwards. Before the i-th
+//             backward it has run w+1+i forwards and i backwards, so w+1 chunks live, or all where everything is warm-up.
+//             Combined 1F1B (expert overlap) has one more warm-up forward, but a pair frees as it goes: w live. w =
+//             pp-1-stage for 1F1B; 2(pp-1-stage) + (vpp-1) group interleaved; one more with expert overlap.
+// Source:     Megatron-LM (d98e8a64) core/pipeline_parallel/schedules.py: get_pp_rank_microbatches, get_schedule_table.
 // Valid when: the schedule is Megatron's 1F1B or interleaved 1F1B.
-// Ignores:  chunks that free early (early_attn_memory_release), offload.
+// Ignores:    chunks that free early (early_attn_memory_release), offload.
 // Checked by: tests/schedule/live_chunks_test.cpp, tests/oracle/schedule_test.cpp (against the event replay).
 #include "schedule/live_chunks.hpp"
 
@@ -32,7 +29,7 @@ namespace {
 
 /// The same schedule with fewer whole groups in its steady middle, which repeats itself from group to group.
 PipelineShape shortened(PipelineShape shape, int warmup) {
-  constexpr int kGroupsKept = 3;                       // one of steady state, and what begins and ends it
+  constexpr int kGroupsKept = 3;  // one of steady state, and what begins and ends it
   const int group = std::clamp(shape.group, 1, std::max(shape.microbatches, 1));
   const int keep = warmup / (group * shape.vpp) + kGroupsKept;
   const int groups = shape.microbatches / group;

@@ -8,8 +8,8 @@ namespace shardfit::schedule {
 /// A pipeline schedule's fixed sizes.
 struct PipelineShape {
   int pp = 1, vpp = 1, microbatches = 1;
-  int group = 1;                  ///< micro-batches that walk through the chunks together (default pp)
-  bool expert_overlap = false;    ///< combined 1F1B: one more warm-up forward, then forward and backward in pairs
+  int group = 1;                ///< micro-batches that walk through the chunks together (default pp)
+  bool expert_overlap = false;  ///< combined 1F1B: one more warm-up forward, then forward and backward in pairs
 };
 
 /// How many micro-batches' activations of each of a stage's chunks are alive at once. One vector (vpp counts) for every

@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
-// Computes: time of a step's micro-batches for stages that differ, and what of it is bubble and transfer.
-// Formula:  the longest of a few paths through the order table. For every stage j, as if it set the pace:
-//             T_j = way to it and back from it, one pass each + its own work M (F_j + B_j)
-//                 + waiting while it fills + waiting while it drains;       T = max over j.
-//           Waiting while it fills, the largest of: its first backward goes round through stage i > j, which
-//           has (warm-up of i + 1) forwards to await first, at the pace of the slowest stage up to j; forwards
-//           wrap to the next chunk later than it would take them; the first wrap out of the steady state,
-//           delayed by stage i's alternation. Draining is the same played backwards in time, with forward and
-//           backward exchanged. If everything is warm-up, a stage turns round once and the longer waiting
-//           counts.
-// Source:   derived here from the order of Megatron-LM (d98e8a64) core/pipeline_parallel/schedules.py.
-// Valid when: a stage's chunks take about equal time. An embedding on the first chunk, a head and a few layers
-//           less on the last: still within 3 %. Layer counts that vary at random from chunk to chunk: not
-//           covered (10 % and more low).
-// Ignores:  paths that turn more than once; transfers that contend.
-// Checked by: tests/oracle/schedule_test.cpp (30,000 random cases: within 0.6 % of the event replay for 99 %,
-//           1.6 % at worst).
+// Computes:   time of a step's micro-batches for stages that differ, and what of it is bubble and transfer.
+// Formula:    the longest of a few paths through the order table. For every stage j, as if it set the pace:
+//               T_j = way to it and back from it, one pass each + its own work M (F_j + B_j)
+//                   + waiting while it fills + waiting while it drains;       T = max over j.
+//             Waiting while it fills, the largest of: its first backward goes round through stage i > j, which
+//             has (warm-up of i + 1) forwards to await first, at the pace of the slowest stage up to j; forwards
+//             wrap to the next chunk later than it would take them; the first wrap out of the steady state,
+//             delayed by stage i's alternation. Draining is the same played backwards in time, with forward and
+//             backward exchanged. If everything is warm-up, a stage turns round once and the longer waiting
+//             counts.
+// Source:     derived here from the order of Megatron-LM (d98e8a64) core/pipeline_parallel/schedules.py.
+// Valid when: a stage's chunks take about equal time. An embedding on the first chunk, a head and a few layers less on the
+//             last: still within 3 %. Layer counts that vary at random from chunk to chunk: not covered (10 % and more
+//             low).
+// Ignores:    paths that turn more than once; transfers that contend.
+// Checked by: tests/oracle/schedule_test.cpp (30,000 random cases: within 0.6 % of the event replay for 99 %, 1.6 % at
+//             worst).
 #include "schedule/step_time.hpp"
 
 #include <algorithm>
@@ -37,18 +37,18 @@ inline bool same(Both a, Both b) { return a[0] == b[0] && a[1] == b[1]; }
 struct StepTimer::Paths {
   /// One direction of a pipeline.
   struct Way {
-    std::vector<Both> pass;        ///< of one chunk; without interleaving the sender stays until its tensor has gone
-    std::vector<Both> wait;        ///< see set_waits
-    Both once_round{};             ///< a pass and a hop on each stage
-    Both slowest{};                ///< the longest pass
+    std::vector<Both> pass;  ///< of one chunk; without interleaving the sender stays until its tensor has gone
+    std::vector<Both> wait;  ///< see set_waits
+    Both once_round{};       ///< a pass and a hop on each stage
+    Both slowest{};          ///< the longest pass
   };
   Way forward, backward;
-  std::vector<int> warmup;         ///< forwards of a stage before its first backward
-  std::vector<double> awaited;     ///< of these, at most all but one: what a first backward awaits
-  std::vector<Both> pace;          ///< the longest pass of the stages up to one, at which passes come to it
-  std::vector<Both> alternation;   ///< a forward and a backward
-  std::vector<Both> way;           ///< there and back from the first stage to one
-  Both hop{};                      ///< what a tensor needs beyond the sender's pass to reach a neighbour
+  std::vector<int> warmup;        ///< forwards of a stage before its first backward
+  std::vector<double> awaited;    ///< of these, at most all but one: what a first backward awaits
+  std::vector<Both> pace;         ///< the longest pass of the stages up to one, at which passes come to it
+  std::vector<Both> alternation;  ///< a forward and a backward
+  std::vector<Both> way;          ///< there and back from the first stage to one
+  Both hop{};                     ///< what a tensor needs beyond the sender's pass to reach a neighbour
   PipelineShape shape{0, 0, 0, 0, false};
 
   int stages() const { return shape.pp; }
@@ -103,15 +103,13 @@ void StepTimer::Paths::take(std::span<const double> f, std::span<const double> b
 }
 
 /// What stage i's first backward makes an earlier stage wait: passes at the pace, then the way there and back.
-Both StepTimer::Paths::demand(int i, Both at_pace) const {
-  return awaited[std::size_t(i)] * at_pace + way[std::size_t(i)];
-}
+Both StepTimer::Paths::demand(int i, Both at_pace) const { return awaited[std::size_t(i)] * at_pace + way[std::size_t(i)]; }
 
 /// The same of the pass that comes back after the first wrap out of the steady state: i's warm-up at the pace, then its
 /// alternation until that pass leaves it.
 Both StepTimer::Paths::demand_of_wrap(int i, Both at_pace) const {
   const int first = warmup[std::size_t(i)], leaves = shape.vpp * shape.group;
-  if (leaves < first) return Both{};       // not in its steady state by then
+  if (leaves < first) return Both{};  // not in its steady state by then
   return double(first) * at_pace + double(leaves - first) * alternation[std::size_t(i)];
 }
 
@@ -172,8 +170,7 @@ StepTime StepTimer::time(const PipelineShape& shape, std::span<const double> for
                          double p2p_each_way) {
   assert(int(forward.size()) == shape.pp && int(backward.size()) == shape.pp);
   StepTime t;
-  for (std::size_t i = 0; i < forward.size(); ++i)
-    t.busy = std::max(t.busy, shape.microbatches * (forward[i] + backward[i]));
+  for (std::size_t i = 0; i < forward.size(); ++i) t.busy = std::max(t.busy, shape.microbatches * (forward[i] + backward[i]));
   if (shape.pp == 1) return t;
   Paths& paths = *paths_;
   paths.take(shape);

@@ -11,9 +11,9 @@ namespace shardfit::schedule {
 /// Where the time of a step's micro-batches goes, s. The sum is the time from the first forward to the last
 /// backward.
 struct StepTime {
-  double busy = 0;          ///< micro-batches times the slowest stage
-  double bubble = 0;        ///< that stage waiting for others: filling, draining, turning round
-  double p2p = 0;           ///< what transfers between stages add
+  double busy = 0;    ///< micro-batches times the slowest stage
+  double bubble = 0;  ///< that stage waiting for others: filling, draining, turning round
+  double p2p = 0;     ///< what transfers between stages add
   double total() const { return busy + bubble + p2p; }
 };
 

@@ -47,7 +47,7 @@ void add_recompute(const Scenario& scenario, Around& around, std::vector<AdviceP
   const auto at = [&](const Recompute& recompute) {
     return around.with([&](Layout& l) {
       l.recompute = recompute;
-      l.cuda_graph = {};   // refused beside full recompute, as overlap is; without them the pair differs by recompute alone
+      l.cuda_graph = {};  // refused beside full recompute, as overlap is; without them the pair differs by recompute alone
       l.overlap.expert_alltoall = l.overlap.delay_wgrad = false;
     });
   };
@@ -70,7 +70,8 @@ std::vector<AdvicePair> advice_around(const Scenario& scenario, const Estimator&
   add_micro_batches(scenario, around, pairs);
   add_recompute(scenario, around, pairs);
   if (!has_moe(scenario.job.model.text)) return pairs;
-  const CudaGraph wide{CudaGraphImpl::transformer_engine, {GraphScope::attn, GraphScope::moe_router, GraphScope::moe_preprocess}};
+  const CudaGraph wide{CudaGraphImpl::transformer_engine,
+                       {GraphScope::attn, GraphScope::moe_router, GraphScope::moe_preprocess}};
   pairs.push_back({.advice = Advice::wide_graph_scope,
                    .from = around.with([](Layout& l) { l.cuda_graph = {}; }),
                    .to = around.with([&](Layout& l) { l.cuda_graph = wide; })});

@@ -60,7 +60,8 @@ Aliases::Aliases(const Scenario& scenario, const Estimator& estimator, const lay
     : vpps_(scenario.space.vpp.size()), splits_(scenario.space.split.size()) {
   fold_splits(scenario, rules);
   for (const Recompute& r : scenario.space.recompute)
-    if (r.granularity == RecomputeGranularity::full && r.method == RecomputeMethod::block) block_layers_.push_back(r.num_layers);
+    if (r.granularity == RecomputeGranularity::full && r.method == RecomputeMethod::block)
+      block_layers_.push_back(r.num_layers);
   std::sort(block_layers_.begin(), block_layers_.end());
   const Distinctions told_apart = distinctions_of(scenario, estimator, rules);
   fold_recompute(scenario.space, told_apart);
@@ -77,7 +78,7 @@ void Aliases::fold_splits(const Scenario& scenario, const layout::StagedRules& r
       layout.pp = pp;
       layout.vpp = vpp;
       cursor.entered(LayoutAxis::pp);
-      std::vector<StagePlan> kept;   // of the splits so far that the rules allow
+      std::vector<StagePlan> kept;  // of the splits so far that the rules allow
       for (const PipelineSplit& split : space.split) {
         layout.split = split;
         cursor.entered(LayoutAxis::split);
@@ -94,12 +95,12 @@ void Aliases::fold_splits(const Scenario& scenario, const layout::StagedRules& r
 
 void Aliases::fold_recompute(const SearchSpace& space, const Distinctions& told_apart) {
   for (const Recompute& r : space.recompute)
-    recompute_folds_.push_back(
-        r.granularity == RecomputeGranularity::selective &&
-        std::any_of(space.recompute.begin(), space.recompute.end(), [&](const Recompute& other) {
-          return other.granularity != RecomputeGranularity::full && other != r &&
-                 r.modules.contains_all(modules_of(other)) && alike(told_apart.recompute, r.modules, modules_of(other));
-        }));
+    recompute_folds_.push_back(r.granularity == RecomputeGranularity::selective &&
+                               std::any_of(space.recompute.begin(), space.recompute.end(), [&](const Recompute& other) {
+                                 return other.granularity != RecomputeGranularity::full && other != r &&
+                                        r.modules.contains_all(modules_of(other)) &&
+                                        alike(told_apart.recompute, r.modules, modules_of(other));
+                               }));
 }
 
 void Aliases::fold_graphs(const SearchSpace& space, const Distinctions& told_apart) {
@@ -109,8 +110,7 @@ void Aliases::fold_graphs(const SearchSpace& space, const Distinctions& told_apa
     if (!nothing && other.impl != graph.impl) return false;
     // moe_preprocess alone is refused, so it stands for no set that has moe_router too.
     if (other.scopes.contains(GraphScope::moe_preprocess) && !other.scopes.contains(GraphScope::moe_router)) return false;
-    return graph.scopes.contains_all(other.scopes) &&
-           (graph.scopes & told_apart.scopes) == (other.scopes & told_apart.scopes);
+    return graph.scopes.contains_all(other.scopes) && (graph.scopes & told_apart.scopes) == (other.scopes & told_apart.scopes);
   };
   for (const CudaGraph& graph : space.cuda_graph)
     graph_folds_.push_back(std::any_of(space.cuda_graph.begin(), space.cuda_graph.end(),

@@ -33,10 +33,10 @@ class Aliases {
   }
 
   std::size_t vpps_ = 1, splits_ = 1;
-  std::vector<bool> split_folds_;          ///< by plan_index
-  std::vector<int> largest_chunk_;         ///< layers, by plan_index; 0: no plan
-  std::vector<int> block_layers_;          ///< num_layers of block recompute in the space, ascending
-  std::vector<bool> recompute_folds_, graph_folds_;   ///< by digit
+  std::vector<bool> split_folds_;                    ///< by plan_index
+  std::vector<int> largest_chunk_;                   ///< layers, by plan_index; 0: no plan
+  std::vector<int> block_layers_;                    ///< num_layers of block recompute in the space, ascending
+  std::vector<bool> recompute_folds_, graph_folds_;  ///< by digit
 };
 
 }  // namespace shardfit::search

@@ -29,7 +29,7 @@ class TopK {
  private:
   std::size_t capacity_;
   double fastest_ = 0;
-  std::vector<Ranked> heap_;      ///< worst on top
+  std::vector<Ranked> heap_;  ///< worst on top
 };
 
 /// Candidates that no other beats in all metrics; of equals the one with the lowest number stays.
@@ -40,7 +40,7 @@ class ParetoFront {
   /// Whether no candidate whose scores are `bound`'s or worse can enter.
   bool beats(const FrontPoint& bound);
   void merge(const ParetoFront& other);
-  std::vector<FrontPoint> sorted() const;   ///< by the scores in their order, then by number
+  std::vector<FrontPoint> sorted() const;  ///< by the scores in their order, then by number
 
  private:
   bool no_worse(const FrontPoint& a, const FrontPoint& b) const;

@@ -37,8 +37,10 @@ auto on_field(LayoutAxis axis, F f) {
 double size_on(LayoutAxis axis, const Layout& l) {
   if (!is_ordered(axis)) return 0;
   return on_field(axis, [&](auto field) {
-    if constexpr (std::is_arithmetic_v<std::decay_t<decltype(field(l))>>) return double(field(l));
-    else return 0.0;
+    if constexpr (std::is_arithmetic_v<std::decay_t<decltype(field(l))>>)
+      return double(field(l));
+    else
+      return 0.0;
   });
 }
 

@@ -5,7 +5,8 @@ namespace shardfit::search {
 
 Bulletin::Bulletin(const SweepOptions& options, std::uint64_t space, const PartialSweep& start)
     : options_(options), space_(space), resumed_(start.evaluated), resumed_valid_(start.valid) {
-  add(start.evaluated, start.valid, start.fit, start.best.empty() ? 0 : start.best.front().candidate.quick.tokens_per_s_per_gpu);
+  add(start.evaluated, start.valid, start.fit,
+      start.best.empty() ? 0 : start.best.front().candidate.quick.tokens_per_s_per_gpu);
 }
 
 void Bulletin::add(std::uint64_t done, std::uint64_t valid, std::uint64_t fit, double best) {

@@ -15,10 +15,9 @@ class Checksum {
   /// `index`: number of the layout. Tokens/s follow from the step time and are left out.
   constexpr void add(std::uint64_t index, const Quick& quick) {
     std::uint64_t h = mixed(index);
-    for (const std::uint64_t field :
-         {std::bit_cast<std::uint64_t>(quick.step_time_s), std::uint64_t(quick.peak.value),
-          std::uint64_t(quick.peak_stage) << 32 | std::uint64_t(quick.peak_moment) << 16 |
-              std::uint64_t(quick.bottleneck) << 1 | std::uint64_t(quick.fits)})
+    for (const std::uint64_t field : {std::bit_cast<std::uint64_t>(quick.step_time_s), std::uint64_t(quick.peak.value),
+                                      std::uint64_t(quick.peak_stage) << 32 | std::uint64_t(quick.peak_moment) << 16 |
+                                          std::uint64_t(quick.bottleneck) << 1 | std::uint64_t(quick.fits)})
       h = mixed(h ^ field);
     sum_ += h;
   }

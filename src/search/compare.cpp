@@ -11,8 +11,8 @@ namespace {
 
 using namespace search;
 
-constexpr double kClearly = 0.05;   // of step time; the model's own error band at its best
-constexpr int kTopKept = 32;        // the Pareto front has what of the rest is less risky
+constexpr double kClearly = 0.05;  // of step time; the model's own error band at its best
+constexpr int kTopKept = 32;       // the Pareto front has what of the rest is less risky
 
 SweepResult run(const Scenario& scenario, const Estimator& estimator, const CompareOptions& options) {
   SweepOptions sweep_options;
@@ -101,9 +101,8 @@ double worst_step(const FamilyResult& family) {
 }
 
 int dying_steps(const FamilyResult& family) {
-  return int(std::count_if(family.steps.begin(), family.steps.end(), [](const AxisStep& step) {
-    return is_tuning(step.axis) && !step.refused && !step.quick.fits;
-  }));
+  return int(std::count_if(family.steps.begin(), family.steps.end(),
+                           [](const AxisStep& step) { return is_tuning(step.axis) && !step.refused && !step.quick.fits; }));
 }
 
 Comparison compare(const Scenario& scenario, const Estimator& estimator, const CompareOptions& options) {

@@ -29,8 +29,7 @@ Scenario restricted(const Scenario& scenario, Family family) {
   const bool fsdp = family == Family::fsdp;
   std::erase_if(space.sharding, [&](Sharding kind) { return search::is_fully_sharded(kind) != fsdp; });
   const bool torch = s.job.stack.framework == Framework::torch_fsdp2;
-  if (space.sharding.empty())
-    space.sharding = {!fsdp ? Sharding::optimizer : torch ? Sharding::full_torch : Sharding::full};
+  if (space.sharding.empty()) space.sharding = {!fsdp ? Sharding::optimizer : torch ? Sharding::full_torch : Sharding::full};
   if (!fsdp) return s;
   space.tp = space.cp = space.pp = space.vpp = {1};
   space.split = {PipelineSplit{}};

@@ -6,7 +6,9 @@
 namespace shardfit::search {
 
 Findings::Findings(Capacity capacity)
-    : best(capacity.best), front(capacity.metrics), with_more_memory{TopK(1), TopK(1), TopK(1)},
+    : best(capacity.best),
+      front(capacity.metrics),
+      with_more_memory{TopK(1), TopK(1), TopK(1)},
       rejected(rules().size() + std::size_t(-kRefusedByLimit)) {}
 
 std::size_t Findings::slot_of(RuleId reason) const {
@@ -45,8 +47,10 @@ void Findings::merge(PartialSweep&& part) {
   for (const FrontPoint& p : part.front) front.add(p);
   for (std::size_t i = 0; i < with_more_memory.size(); ++i)
     if (part.with_more_memory[i]) with_more_memory[i].add(*part.with_more_memory[i]);
-  if (all.empty()) all = std::move(part.all);
-  else all.insert(all.end(), part.all.begin(), part.all.end());
+  if (all.empty())
+    all = std::move(part.all);
+  else
+    all.insert(all.end(), part.all.begin(), part.all.end());
   for (const Rejected& r : part.rejected) refuse(r.violation, r.example, r.count);
 }
 

@@ -24,9 +24,9 @@ struct Findings {
   std::uint64_t evaluated = 0, valid = 0, fit = 0;
   TopK best;
   ParetoFront front;
-  std::array<TopK, kMoreMemory.size()> with_more_memory;   ///< of layouts that do not fit
+  std::array<TopK, kMoreMemory.size()> with_more_memory;  ///< of layouts that do not fit
   std::vector<Candidate> all;
-  std::vector<Rejected> rejected;   ///< by reason, see slot_of
+  std::vector<Rejected> rejected;  ///< by reason, see slot_of
   Pruned pruned;
 
   /// `count` layouts from `first` on are refused for one reason.

@@ -28,7 +28,8 @@ class InnerRules {
   static constexpr LayoutAxis kFrom = LayoutAxis::recompute;
   std::size_t place(LayoutAxis axis, const Digits& digits) const {
     std::size_t at = 0;
-    for (std::size_t i = std::size_t(kFrom); i <= std::size_t(axis); ++i) at = at * radix_[LayoutAxis(i)] + digits[LayoutAxis(i)];
+    for (std::size_t i = std::size_t(kFrom); i <= std::size_t(axis); ++i)
+      at = at * radix_[LayoutAxis(i)] + digits[LayoutAxis(i)];
     return at;
   }
   void fill(const Scenario& scenario, LayoutAxis axis, Digits& digits, Layout& layout, layout::StagedRules::Cursor& cursor);

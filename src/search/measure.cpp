@@ -33,7 +33,8 @@ namespace {
 }
 
 [[noreturn]] void no_base() {
-  throw InputError("", "changes", "no base layout", "a layout to count changes from", "--base ID, or goals.base in the scenario");
+  throw InputError("", "changes", "no base layout", "a layout to count changes from",
+                   "--base ID, or goals.base in the scenario");
 }
 
 }  // namespace

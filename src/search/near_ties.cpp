@@ -26,7 +26,8 @@ void count_value(LayoutAxis axis, const Layout& layout, std::vector<NearTies::Va
 
 }  // namespace
 
-NearTies near_ties(const Study& study, const std::vector<Ranked>& best, std::size_t kept, double band, std::string_view reason) {
+NearTies near_ties(const Study& study, const std::vector<Ranked>& best, std::size_t kept, double band,
+                   std::string_view reason) {
   NearTies ties;
   if (best.empty() || !follows_step_time(study.goals().objective)) return ties;
   ties.band = band;

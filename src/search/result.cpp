@@ -61,8 +61,9 @@ void check_parts(const std::vector<PartialSweep>& parts, bool whole) {
     if (seen[part.shard.index]) cannot_merge(words(part.shard) + " twice", "each shard once");
     seen[part.shard.index] = true;
     if (whole && !part.complete())
-      cannot_merge(words(part.shard) + " with " + std::to_string(part.done) + " of " + std::to_string(part.units) + " units done",
-                   "finished shards", "run it again with the same --resume file");
+      cannot_merge(
+          words(part.shard) + " with " + std::to_string(part.done) + " of " + std::to_string(part.units) + " units done",
+          "finished shards", "run it again with the same --resume file");
   }
   const auto missing = std::find(seen.begin(), seen.end(), false);
   if (missing != seen.end())

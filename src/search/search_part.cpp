@@ -25,9 +25,7 @@ struct Range {
 };
 
 /// Units of the shard with a number below `n`.
-std::uint64_t taken_below(Shard shard, std::uint64_t n) {
-  return n <= shard.index ? 0 : (n - shard.index - 1) / shard.of + 1;
-}
+std::uint64_t taken_below(Shard shard, std::uint64_t n) { return n <= shard.index ? 0 : (n - shard.index - 1) / shard.of + 1; }
 
 std::uint64_t units_of(const Scenario& scenario) {
   const std::uint64_t space = space_size(scenario.space);
@@ -71,9 +69,12 @@ class OrderedRows {
 class Run {
  public:
   Run(const Study& study, const SweepOptions& options, PartialSweep&& start)
-      : study_(study), options_(options), part_(std::move(start)),
+      : study_(study),
+        options_(options),
+        part_(std::move(start)),
         total_(capacity_of(options, shardfit::front_metrics(study))),
-        bulletin_(options, combinations_of(study, options.shard), part_), rows_(options, part_.done) {
+        bulletin_(options, combinations_of(study, options.shard), part_),
+        rows_(options, part_.done) {
     part_.shard = options.shard;
     std::uint64_t units = 0;
     for (const StudyJob& job : study.jobs()) units += units_of(*job.scenario);
@@ -82,7 +83,7 @@ class Run {
   }
 
   PartialSweep go() {
-    std::uint64_t first = 0;   // unit of the study
+    std::uint64_t first = 0;  // unit of the study
     for (std::size_t job = 0; job < study_.jobs().size() && !stopped_; ++job) {
       const std::uint64_t end = first + units_of(*study_.jobs()[job].scenario);
       const Range range{taken_below(part_.shard, first), taken_below(part_.shard, end)};
@@ -171,7 +172,7 @@ template <class Make, class Finish>
 bool walk_all(const Study& study, const SweepOptions& options, const Make& make, const Finish& finish) {
   std::atomic<bool> stopped = false;
   on_threads(options.threads, [&] {
-    std::uint64_t first = 0;   // unit of the study
+    std::uint64_t first = 0;  // unit of the study
     for (std::size_t job = 0; job < study.jobs().size() && !stopped; ++job) {
       const std::uint64_t end = first + units_of(*study.jobs()[job].scenario);
       if (end > first) {
@@ -194,8 +195,9 @@ bool walk_all(const Study& study, const SweepOptions& options, const Make& make,
 
 std::optional<std::uint64_t> count_valid(const Study& study, const SweepOptions& options) {
   std::uint64_t valid = 0;
-  const bool whole = walk_all(study, options, [](const Search& search) { return Walker(search, Walker::Task::count); },
-                              [&](const Walker& walker) { valid += walker.findings.valid; });
+  const bool whole = walk_all(
+      study, options, [](const Search& search) { return Walker(search, Walker::Task::count); },
+      [&](const Walker& walker) { valid += walker.findings.valid; });
   return whole ? std::optional(valid) : std::nullopt;
 }
 
@@ -204,11 +206,12 @@ std::optional<Candidate> nearest_to_fitting(const Study& study, const SweepOptio
   pruned.prune = true;
   pruned.shard = {};
   std::optional<Nearest> nearest;
-  const bool whole = walk_all(study, pruned, [](const Search& search) { return Walker(search, Walker::Task::find_nearest); },
-                              [&](const Walker& walker) {
-                                const std::optional<Nearest>& found = walker.nearest();
-                                if (found && (!nearest || found->before(*nearest))) nearest = found;
-                              });
+  const bool whole = walk_all(
+      study, pruned, [](const Search& search) { return Walker(search, Walker::Task::find_nearest); },
+      [&](const Walker& walker) {
+        const std::optional<Nearest>& found = walker.nearest();
+        if (found && (!nearest || found->before(*nearest))) nearest = found;
+      });
   if (!whole || !nearest) return std::nullopt;
   Estimator::Workspace workspace;
   const std::uint64_t index = nearest->index;

@@ -54,15 +54,18 @@ void add_neighbours(Prober& prober, LayoutAxis axis, const Layout& layout, std::
   for (std::uint32_t digit = 0; digit < values; ++digit) {
     AxisStep step = prober.to(axis, digit);
     const double size = size_on(axis, step.layout);
-    if (size < now && (!below || size > size_on(axis, below->layout))) below = std::move(step);
-    else if (size > now && (!above || size < size_on(axis, above->layout))) above = std::move(step);
+    if (size < now && (!below || size > size_on(axis, below->layout)))
+      below = std::move(step);
+    else if (size > now && (!above || size < size_on(axis, above->layout)))
+      above = std::move(step);
   }
   for (std::optional<AxisStep>* step : {&below, &above})
     if (*step && !prober.changes_nothing(**step)) steps.push_back(std::move(**step));
 }
 
 /// Of the other values of an axis without an order, the one that loses least.
-void add_alternative(Prober& prober, LayoutAxis axis, const Layout& layout, std::uint32_t values, std::vector<AxisStep>& steps) {
+void add_alternative(Prober& prober, LayoutAxis axis, const Layout& layout, std::uint32_t values,
+                     std::vector<AxisStep>& steps) {
   std::optional<AxisStep> best;
   for (std::uint32_t digit = 0; digit < values; ++digit) {
     AxisStep step = prober.to(axis, digit);
@@ -97,8 +100,10 @@ std::vector<AxisStep> axis_steps(const Scenario& scenario, const Estimator& esti
   for (std::size_t i = 0; i < kAxes; ++i) {
     const LayoutAxis axis = LayoutAxis(i);
     if (radix[axis] < 2) continue;
-    if (is_ordered(axis)) add_neighbours(prober, axis, layout, radix[axis], steps);
-    else add_alternative(prober, axis, layout, radix[axis], steps);
+    if (is_ordered(axis))
+      add_neighbours(prober, axis, layout, radix[axis], steps);
+    else
+      add_alternative(prober, axis, layout, radix[axis], steps);
     if (axis == LayoutAxis::split) add_even_split(prober, scenario, layout, steps);
   }
   return steps;

@@ -48,7 +48,8 @@ void apply_digit(const Scenario& scenario, LayoutAxis axis, std::uint32_t d, Lay
       l.overlap.expert_alltoall = s.expert_alltoall_overlap[d];
       // Delayed weight gradients exist only under expert overlap.
       // Goes with expert overlap where that is searched; where it is not, a rule refuses it alone.
-      l.overlap.delay_wgrad = scenario.base.overlap.delay_wgrad && (l.overlap.expert_alltoall || s.expert_alltoall_overlap.size() == 1);
+      l.overlap.delay_wgrad = scenario.base.overlap.delay_wgrad &&
+                              (l.overlap.expert_alltoall || s.expert_alltoall_overlap.size() == 1);
       break;
     case LayoutAxis::optimizer_offload: l.offload.optimizer_fraction = s.optimizer_offload[d]; break;
     case LayoutAxis::pp: l.pp = s.pp[d]; break;
@@ -71,8 +72,7 @@ Strides strides(const Digits& radix) {
 }
 
 void require_positive(const SearchSpace& s) {
-  for (const std::vector<int>* axis :
-       {&s.tp, &s.cp, &s.pp, &s.vpp, &s.ep, &s.etp, &s.micro_batch_size, &s.optimizer_instances})
+  for (const std::vector<int>* axis : {&s.tp, &s.cp, &s.pp, &s.vpp, &s.ep, &s.etp, &s.micro_batch_size, &s.optimizer_instances})
     for (int value : *axis)
       if (value < 1) throw InputError("", "search", std::to_string(value), "sizes of at least 1");
 }
@@ -100,8 +100,7 @@ std::uint64_t space_size(const SearchSpace& space) {
 Layout layout_at(const Scenario& scenario, std::uint64_t index) {
   const search::Digits digits = search::digits_of(search::radices(scenario.space), index);
   Layout layout = scenario.base;
-  for (std::size_t i = 0; i < search::kAxes; ++i)
-    search::apply_digit(scenario, LayoutAxis(i), digits[LayoutAxis(i)], layout);
+  for (std::size_t i = 0; i < search::kAxes; ++i) search::apply_digit(scenario, LayoutAxis(i), digits[LayoutAxis(i)], layout);
   return layout;
 }
 

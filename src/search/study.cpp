@@ -24,9 +24,8 @@ std::vector<Metric> front_metrics(const Study& study) {
   if (!study.goals().pareto.empty()) return study.goals().pareto;
   std::vector<Metric> metrics{Metric::step_time, Metric::peak_memory};
   const auto jobs = study.jobs();
-  const bool counts_differ = std::any_of(jobs.begin(), jobs.end(), [&](const StudyJob& job) {
-    return job.scenario->job.gpus != jobs.front().scenario->job.gpus;
-  });
+  const bool counts_differ = std::any_of(
+      jobs.begin(), jobs.end(), [&](const StudyJob& job) { return job.scenario->job.gpus != jobs.front().scenario->job.gpus; });
   if (counts_differ) metrics.push_back(Metric::gpus);
   return metrics;
 }

@@ -23,16 +23,27 @@ std::vector<Metric> asked_of(Metric objective, std::vector<Metric> metrics) {
 }  // namespace
 
 Search::Search(const Study& study, std::size_t job, const SweepOptions& o)
-    : scenario(*study.jobs()[job].scenario), estimator(*study.jobs()[job].estimator), options(o),
-      limits(study.goals().limits), offset(study.first_of(job)), radix(radices(scenario.space)), below(strides(radix)),
-      rules(job_facts(scenario.job)), inner_rules(scenario, rules), aliases(scenario, estimator, rules), objective(study.goals().objective),
+    : scenario(*study.jobs()[job].scenario),
+      estimator(*study.jobs()[job].estimator),
+      options(o),
+      limits(study.goals().limits),
+      offset(study.first_of(job)),
+      radix(radices(scenario.space)),
+      below(strides(radix)),
+      rules(job_facts(scenario.job)),
+      inner_rules(scenario, rules),
+      aliases(scenario, estimator, rules),
+      objective(study.goals().objective),
       front_metrics(shardfit::front_metrics(study)),
       measure(scenario.job, estimator, study.goals(), asked_of(objective, front_metrics)),
       budget(part_of(estimator.usable_memory(), 1 - limits.memory_headroom)),
       memory_limit(std::max(estimator.usable_memory(), part_of(budget, 1 + kMoreMemory.back()))) {}
 
 Walker::Walker(const Search& search, Task task)
-    : findings(search.capacity()), search_(search), task_(task), layout_(first_layout(search)),
+    : findings(search.capacity()),
+      search_(search),
+      task_(task),
+      layout_(first_layout(search)),
       cursor_(search.rules, layout_) {}
 
 void Walker::set(LayoutAxis axis, std::uint32_t digit) {
@@ -44,8 +55,8 @@ void Walker::set(LayoutAxis axis, std::uint32_t digit) {
 /// Whether the layouts below `axis`, `count` of them, are refused; then they are written down.
 bool Walker::refused(LayoutAxis axis, std::uint64_t first, std::uint64_t count) {
   // Brute force asks every rule of every combination.
-  std::optional<Violation> reason =
-      search_.options.prune ? search_.inner_rules.broken_at(axis, digits_, cursor_) : cursor_.broken_at(axis);
+  std::optional<Violation> reason = search_.options.prune ? search_.inner_rules.broken_at(axis, digits_, cursor_)
+                                                          : cursor_.broken_at(axis);
   if (!reason && search_.aliases.folds(axis, digits_, layout_)) reason = Violation{kRefusedAsAlias};
   if (!reason) return false;
   findings.evaluated += count;
@@ -103,7 +114,7 @@ void Walker::evaluate(std::uint64_t index) {
 
 void Walker::compare_to_nearest(std::uint64_t index) {
   const double budget = double(search_.budget.value);
-  constexpr double kAny = 1e18;   // bytes
+  constexpr double kAny = 1e18;  // bytes
   const Bytes limit(std::int64_t(nearest_ ? std::min(kAny, nearest_->share * budget + 1) : kAny));
   const std::optional<Quick> quick = search_.estimator.quick_bound(limit, layout_, workspace_);
   if (!quick || breaks_host_limit(search_, layout_, workspace_)) return;

@@ -19,7 +19,7 @@ struct Search {
   const Estimator& estimator;
   const SweepOptions& options;
   const Limits& limits;
-  const std::uint64_t offset;          ///< number of the job's first combination in the study
+  const std::uint64_t offset;  ///< number of the job's first combination in the study
   const Digits radix;
   const Strides below;
   const layout::StagedRules rules;
@@ -28,8 +28,8 @@ struct Search {
   const Metric objective;
   const std::vector<Metric> front_metrics;
   const Measure measure;
-  const Bytes budget;                  ///< usable memory less the headroom that the limits ask for
-  const Bytes memory_limit;            ///< layouts that need more than this are of no interest to any result
+  const Bytes budget;        ///< usable memory less the headroom that the limits ask for
+  const Bytes memory_limit;  ///< layouts that need more than this are of no interest to any result
   std::uint64_t unit_size() const { return below[kLastUnitAxis]; }
   std::uint64_t units() const { return below[LayoutAxis(0)] * radix[LayoutAxis(0)] / unit_size(); }
   Capacity capacity() const { return capacity_of(options, front_metrics); }

@@ -14,12 +14,14 @@ namespace shardfit::topology {
 /// Ranks that form groups: `size` members, `stride` apart, in blocks of size*stride consecutive ranks. With a `run`, runs of
 /// that many members follow one another `jump` apart. A block that the cluster's end cuts off counts as far as its groups
 /// are whole (first and last pipeline stage: one block).
-struct RankPattern { int size = 1, stride = 1, run = 0, jump = 0; };
+struct RankPattern {
+  int size = 1, stride = 1, run = 0, jump = 0;
+};
 
 /// Ranks against ranks, as `nvidia-smi topo -m` prints GPUs: how each pair is joined.
 struct LinkMatrix {
-  std::vector<int> ranks;                       ///< the first node's, then one rank of each farther kind
-  std::vector<std::vector<PairClass>> pairs;    ///< [row][column] of `ranks`
+  std::vector<int> ranks;                     ///< the first node's, then one rank of each farther kind
+  std::vector<std::vector<PairClass>> pairs;  ///< [row][column] of `ranks`
 };
 
 /// The cluster as a graph: GPUs, NVSwitch planes, NICs, leaf, spine and core switches, host links; built from `hardware` for
@@ -41,7 +43,7 @@ class Cluster {
 
   /// The quickest way between two ranks.
   const Route& route(int from, int to) const&;
-  const Route& route(int from, int to) const&& = delete;   // it would outlive its cluster
+  const Route& route(int from, int to) const&& = delete;  // it would outlive its cluster
   PairClass pair_class(int from, int to) const;
 
   /// Copies for export; not for the per-layout path.

@@ -52,19 +52,14 @@ class Builder {
   }
 
   void add_vertices() {
-    for (int r = 0; r < p_.gpus; ++r)
-      add({VertexKind::gpu, r, p_.domain_of(r), p_.node_of(r), p_.rail_of(r), p_.unit_of(r)});
-    for (int s = 0; s < p_.domains() * planes(); ++s)
-      add({.kind = VertexKind::nvswitch, .index = s, .domain = s / planes()});
+    for (int r = 0; r < p_.gpus; ++r) add({VertexKind::gpu, r, p_.domain_of(r), p_.node_of(r), p_.rail_of(r), p_.unit_of(r)});
+    for (int s = 0; s < p_.domains() * planes(); ++s) add({.kind = VertexKind::nvswitch, .index = s, .domain = s / planes()});
     for (int n = 0; n < p_.nodes(); ++n)
-      add({.kind = VertexKind::cpu, .index = n, .domain = n / p_.nodes_per_domain, .node = n,
-           .unit = n / p_.nodes_per_unit});
-    for (int r = 0; r < p_.gpus; ++r)
-      add({VertexKind::nic, r, p_.domain_of(r), p_.node_of(r), p_.rail_of(r), p_.unit_of(r)});
+      add({.kind = VertexKind::cpu, .index = n, .domain = n / p_.nodes_per_domain, .node = n, .unit = n / p_.nodes_per_unit});
+    for (int r = 0; r < p_.gpus; ++r) add({VertexKind::nic, r, p_.domain_of(r), p_.node_of(r), p_.rail_of(r), p_.unit_of(r)});
     for (int l = 0; l < p_.leaves(); ++l)
       add({.kind = VertexKind::leaf, .index = l, .rail = l % p_.gpus_per_node, .unit = l / p_.gpus_per_node});
-    for (int s = 0; s < spines(); ++s)
-      add({.kind = VertexKind::spine, .index = s, .pod = s / hardware_.fabric.spines});
+    for (int s = 0; s < spines(); ++s) add({.kind = VertexKind::spine, .index = s, .pod = s / hardware_.fabric.spines});
     if (p_.pods() > 1)
       for (int c = 0; c < hardware_.fabric.core.switches; ++c) add({.kind = VertexKind::core, .index = c});
   }

@@ -16,7 +16,7 @@ struct Link {
   LinkKind kind = LinkKind::nvlink;
   BytesPerSecond bandwidth;
   Seconds latency;
-  double route_cost = 0;   ///< latency, s; prohibitive for host links, which carry no traffic between GPUs
+  double route_cost = 0;  ///< latency, s; prohibitive for host links, which carry no traffic between GPUs
 };
 
 using BoostGraph = boost::adjacency_list<boost::vecS, boost::vecS, boost::undirectedS, Vertex, Link>;

@@ -8,7 +8,7 @@ namespace shardfit::topology {
 
 GraphParts with_planes_folded(const GraphParts& parts) {
   GraphParts folded;
-  std::map<int, int> of_domain;   // its one switch among the folded vertices
+  std::map<int, int> of_domain;  // its one switch among the folded vertices
   std::vector<int> now_at;
   for (const Vertex& vertex : parts.vertices) {
     const auto known = vertex.kind == VertexKind::nvswitch ? of_domain.find(vertex.domain) : of_domain.end();

@@ -20,17 +20,17 @@ enum class LinkKind { nvlink, host, pcie, rail, uplink, core_uplink, count };
 struct Vertex {
   VertexKind kind = VertexKind::gpu;
   int index = 0;
-  int domain = -1;    ///< NVLink domain
-  int node = -1;      ///< OS node
-  int rail = -1;      ///< position of the GPU in its node: which leaf its NIC plugs into
-  int unit = -1;      ///< scalable unit: nodes whose NICs of one rail share a leaf
-  int pod = -1;       ///< of a spine: the units that it joins
-  int planes = 1;     ///< NVSwitch planes that the vertex stands for
+  int domain = -1;  ///< NVLink domain
+  int node = -1;    ///< OS node
+  int rail = -1;    ///< position of the GPU in its node: which leaf its NIC plugs into
+  int unit = -1;    ///< scalable unit: nodes whose NICs of one rail share a leaf
+  int pod = -1;     ///< of a spine: the units that it joins
+  int planes = 1;   ///< NVSwitch planes that the vertex stands for
 };
 
 /// An edge as a plain value; bandwidth and latency of one direction.
 struct Edge {
-  int from = 0, to = 0;   ///< positions in the vertex list
+  int from = 0, to = 0;  ///< positions in the vertex list
   LinkKind kind = LinkKind::nvlink;
   BytesPerSecond bandwidth;
   Seconds latency;

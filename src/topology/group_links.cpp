@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Computes:   what a process group sees of the cluster: where its members lie, rates and latencies between them.
-// Formula:    the worst group is the one over most domains (equal sizes: fewest neighbours). Rates: NVLink's sum over
-//             the planes, which do not block (each has as many links as its GPUs); the NIC's times the share left by all groups of the kind (sharing.cpp).
-//             Latency and switches: of the longest route from the group's first member to any other.
+// Formula:    the worst group is the one over most domains (equal sizes: fewest neighbours). Rates: NVLink's sum over the
+//             planes, which do not block (each has as many links as its GPUs); the NIC's times the share left by all groups
+//             of the kind (sharing.cpp). Latency and switches: of the longest route from the group's first member to any
+//             other.
 // Source:     routes by Dijkstra on the graph (routes.cpp); links from the hardware file.
 // Valid when: ranks fill nodes and domains in order.
 // Ignores:    what other kinds of groups send at the same time.
@@ -16,7 +17,9 @@
 namespace shardfit::topology {
 namespace {
 
-struct Spread { int domains = 0, nodes = 0, members_per_domain = 0; };
+struct Spread {
+  int domains = 0, nodes = 0, members_per_domain = 0;
+};
 
 Spread spread_of(const std::vector<int>& members, const Placement& p) {
   Spread s;

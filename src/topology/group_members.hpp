@@ -19,7 +19,7 @@ void for_each_group(RankPattern pattern, int gpus, Visit visit) {
   const int reach = (run - 1) * pattern.stride + (runs - 1) * pattern.jump;
   for (int block = 0; block + reach < gpus; block += period * runs)
     for (int at = 0; at < period && block + at + reach < gpus; ++at) {
-      if (at / pattern.stride % run != 0) continue;   // no first member
+      if (at / pattern.stride % run != 0) continue;  // no first member
       for (int i = 0; i < pattern.size; ++i)
         members[std::size_t(i)] = block + at + i / run * pattern.jump + i % run * pattern.stride;
       visit(members);

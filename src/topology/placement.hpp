@@ -9,15 +9,13 @@ namespace shardfit::topology {
 /// Where ranks lie: they fill nodes, nodes fill domains, domains fill scalable units, all in order.
 struct Placement {
   int gpus = 1;
-  int gpus_per_node = 1, gpus_per_domain = 1;   ///< used ones; spare GPUs of a domain hold no rank
-  int nodes_per_domain = 1, nodes_per_unit = 1;   ///< of a unit: those that hold ranks
-  int units_per_pod = 0;                          ///< that the same spines join; 0: all
-  int leaf_nodes = 1;                             ///< nodes that a leaf has ports and uplinks for, spare ones included
+  int gpus_per_node = 1, gpus_per_domain = 1;    ///< used ones; spare GPUs of a domain hold no rank
+  int nodes_per_domain = 1, nodes_per_unit = 1;  ///< of a unit: those that hold ranks
+  int units_per_pod = 0;                         ///< that the same spines join; 0: all
+  int leaf_nodes = 1;                            ///< nodes that a leaf has ports and uplinks for, spare ones included
 
   int domain_of(int rank) const { return rank / gpus_per_domain; }
-  int node_of(int rank) const {
-    return domain_of(rank) * nodes_per_domain + (rank % gpus_per_domain) / gpus_per_node;
-  }
+  int node_of(int rank) const { return domain_of(rank) * nodes_per_domain + (rank % gpus_per_domain) / gpus_per_node; }
   int rail_of(int rank) const { return (rank % gpus_per_domain) % gpus_per_node; }
   int unit_of(int rank) const { return node_of(rank) / nodes_per_unit; }
   int leaf_of(int rank) const { return unit_of(rank) * gpus_per_node + rail_of(rank); }

@@ -10,19 +10,27 @@ namespace shardfit::topology {
 /// built of equal parts. `other_rail`: the GPUs sit at different places of their nodes, so their NICs meet no
 /// common leaf.
 enum class PairClass {
-  self, same_node, same_domain, same_unit, same_unit_other_rail, other_unit, other_unit_other_rail, other_pod,
-  other_pod_other_rail, count
+  self,
+  same_node,
+  same_domain,
+  same_unit,
+  same_unit_other_rail,
+  other_unit,
+  other_unit_other_rail,
+  other_pod,
+  other_pod_other_rail,
+  count
 };
 
 /// The quickest way from one GPU to another on the graph.
 struct Route {
-  bool exists = false;      ///< false for a class that the cluster has no pair of
+  bool exists = false;  ///< false for a class that the cluster has no pair of
   Seconds latency;
-  int nvlink_hops = 0;      ///< edges GPU to NVSwitch or back
-  int network_switches = 0; ///< leaf, spine and core switches passed; 0: inside the domain
+  int nvlink_hops = 0;       ///< edges GPU to NVSwitch or back
+  int network_switches = 0;  ///< leaf, spine and core switches passed; 0: inside the domain
   bool over_spine = false, over_core = false;
-  bool relayed = false;     ///< leaves through the NIC of a neighbour GPU on the receiver's rail (NCCL calls this PXN)
-  BytesPerSecond bandwidth; ///< of the narrowest link, unshared; parallel planes and spines count together
+  bool relayed = false;      ///< leaves through the NIC of a neighbour GPU on the receiver's rail (NCCL calls this PXN)
+  BytesPerSecond bandwidth;  ///< of the narrowest link, unshared; parallel planes and spines count together
 };
 
 }  // namespace shardfit::topology
@@ -30,6 +38,13 @@ struct Route {
 namespace shardfit {
 template <>
 inline constexpr std::array<std::string_view, kCount<topology::PairClass>> kNames<topology::PairClass> = {
-    "self", "same_node", "same_domain", "same_unit", "same_unit_other_rail", "other_unit", "other_unit_other_rail",
-    "other_pod", "other_pod_other_rail"};
+    "self",
+    "same_node",
+    "same_domain",
+    "same_unit",
+    "same_unit_other_rail",
+    "other_unit",
+    "other_unit_other_rail",
+    "other_pod",
+    "other_pod_other_rail"};
 }  // namespace shardfit

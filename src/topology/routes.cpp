@@ -84,10 +84,9 @@ RouteTable find_routes(const ClusterGraph& cluster, const Placement& placement) 
   }
   // NCCL moves to the receiver's rail inside the node whether or not a spine could join the rails: it does not see
   // leaves.
-  for (const auto& [other_rail, same_rail] :
-       {std::pair{PairClass::same_unit_other_rail, PairClass::same_unit},
-        std::pair{PairClass::other_unit_other_rail, PairClass::other_unit},
-        std::pair{PairClass::other_pod_other_rail, PairClass::other_pod}})
+  for (const auto& [other_rail, same_rail] : {std::pair{PairClass::same_unit_other_rail, PairClass::same_unit},
+                                              std::pair{PairClass::other_unit_other_rail, PairClass::other_unit},
+                                              std::pair{PairClass::other_pod_other_rail, PairClass::other_pod}})
     if (table[other_rail].exists) table[other_rail] = joined(table[PairClass::same_node], table[same_rail]);
   return table;
 }

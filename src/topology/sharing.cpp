@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Computes:   the part of the NIC rate that a flow keeps when all groups of a kind communicate at once.
-// Formula:    a ring crosses domains member by member: the k-th member in a domain sends to the k-th in the next,
-//             through its own NIC, or through that of the neighbour on the receiver's rail where the route is
-//             relayed. An all-to-all sends evenly to all members elsewhere. share = min over NICs, leaf uplinks and
-//             uplinks of a pod (and downlinks) of capacity / load, at most 1; a leaf's uplinks carry leaf_nodes /
-//             oversubscription NIC rates together, a pod's what its leaves' carry / the core's oversubscription.
+// Formula:    a ring crosses domains member by member: the k-th member in a domain sends to the k-th in the next, through
+//             its own NIC, or through that of the neighbour on the receiver's rail where the route is relayed. An
+//             all-to-all sends evenly to all members elsewhere. share = min over NICs, leaf uplinks and uplinks of a pod
+//             (and downlinks) of capacity / load, at most 1; a leaf's uplinks carry leaf_nodes / oversubscription NIC rates
+//             together, a pod's what its leaves' carry / the core's oversubscription.
 // Source:     NCCL's ring construction over NICs and PXN (src/graph/search.cc, src/transport/net.cc) as behaviour.
 // Valid when: traffic spreads evenly over spines and core switches (adaptive routing), no switch blocks.
 // Ignores:    other groups' traffic at the same time, a job's neighbours on the fabric.
@@ -32,7 +32,9 @@ struct Loads {
 };
 
 /// NIC rates that the uplinks of a leaf, and of a pod, carry together.
-struct Capacity { double leaf = 1, pod = 1; };
+struct Capacity {
+  double leaf = 1, pod = 1;
+};
 
 Capacity capacity_of(const FabricSpec& fabric, const Placement& p) {
   const double leaf = p.leaf_nodes / fabric.oversubscription.value;
@@ -93,8 +95,8 @@ struct Census {
   std::vector<double> in_unit, in_pod;
 };
 
-void add_all_to_all(const std::vector<int>& members, const std::vector<std::size_t>& starts, const Placement& p,
-                    Census& census, Loads& loads) {
+void add_all_to_all(const std::vector<int>& members, const std::vector<std::size_t>& starts, const Placement& p, Census& census,
+                    Loads& loads) {
   census.count(members, p, 1);
   const double all = double(members.size());
   for (std::size_t d = 0; d + 1 < starts.size(); ++d) {
@@ -110,14 +112,13 @@ void add_all_to_all(const std::vector<int>& members, const std::vector<std::size
 
 }  // namespace
 
-NetworkShares network_shares(RankPattern pattern, const FabricSpec& fabric, const Placement& p,
-                             const RouteTable& routes) {
+NetworkShares network_shares(RankPattern pattern, const FabricSpec& fabric, const Placement& p, const RouteTable& routes) {
   Loads ring(p), all_to_all(p);
   std::vector<std::size_t> starts;
   Census census(p);
   for_each_group(pattern, p.gpus, [&](const std::vector<int>& members) {
     domain_starts(members, p, starts);
-    if (starts.size() <= 2) return;   // one domain: nothing crosses
+    if (starts.size() <= 2) return;  // one domain: nothing crosses
     add_ring(members, starts, p, routes, ring);
     add_all_to_all(members, starts, p, census, all_to_all);
   });

@@ -21,14 +21,13 @@ class Variations {
     MeasuredRun varied = run_;
     change(varied.scenario);
     Row row = score(varied);
-    if (!row.breaks.empty() && row.breaks != breaks_) row.reason = row.breaks, row.scores.clear();   // nobody ran this
+    if (!row.breaks.empty() && row.breaks != breaks_) row.reason = row.breaks, row.scores.clear();  // nobody ran this
     found_.push_back({run_.id, field, std::move(now), std::move(other), row.reason, row.scores});
   }
   /// Half and twice a size.
   void add_size(const char* field, int now, const std::function<void(Scenario&, int)>& set) {
     for (const int other : {now % 2 == 0 ? now / 2 : 0, 2 * now})
-      if (other > 0)
-        add(field, std::to_string(now), std::to_string(other), [&](Scenario& s) { set(s, other); });
+      if (other > 0) add(field, std::to_string(now), std::to_string(other), [&](Scenario& s) { set(s, other); });
   }
 
  private:
@@ -41,7 +40,10 @@ struct SizeField {
   const char* name;
   int Layout::*size;
 };
-constexpr SizeField kSizes[] = {{"tp", &Layout::tp}, {"cp", &Layout::cp}, {"pp", &Layout::pp}, {"etp", &Layout::etp},
+constexpr SizeField kSizes[] = {{"tp", &Layout::tp},
+                                {"cp", &Layout::cp},
+                                {"pp", &Layout::pp},
+                                {"etp", &Layout::etp},
                                 {"micro_batch_size", &Layout::micro_batch_size}};
 struct TrainingField {
   const char* name;
@@ -75,8 +77,8 @@ void vary_images(const MeasuredRun& run, Variations& variations) {
   const double now = sized ? vision->images_per_sample : vision->visual_tokens_per_image;
   for (const double factor : {0.5, 2.0}) {
     const double other = factor * now;
-    variations.add(sized ? "images_per_sample" : "visual_tokens_per_image", fmt::format("{:g}", now), fmt::format("{:g}", other),
-                   [&](Scenario& s) {
+    variations.add(sized ? "images_per_sample" : "visual_tokens_per_image", fmt::format("{:g}", now),
+                   fmt::format("{:g}", other), [&](Scenario& s) {
                      VisionWorkload& varied = *s.job.training.vision;
                      (sized ? varied.images_per_sample : varied.visual_tokens_per_image) = other;
                    });

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Computes:   predictions for tables of nccl-tests: system, op, gpus, bytes, and time_us or busbw_gbps.
 // Formula:    comm::collective_time on the links that `gpus` consecutive ranks of the cluster see; `gpus_per_domain`, if
-//             given, says how many of an NVLink domain they use, `sharp` whether the network's switches reduced. time = factor * bytes / busbw, factor 2(n-1)/n for
-//             all-reduce, (n-1)/n for gather, scatter and all-to-all, 1 for broadcast and send.
+//             given, says how many of an NVLink domain they use, `sharp` whether the network's switches reduced. time =
+//             factor * bytes / busbw, factor 2(n-1)/n for all-reduce, (n-1)/n for gather, scatter and all-to-all, 1 for
+//             broadcast and send.
 // Source:     nccl-tests doc/PERFORMANCE.md.
 // Checked by: tests/validation/points_test.cpp.
 #include <fmt/format.h>
@@ -19,7 +20,7 @@ namespace {
 
 using block::CollectiveKind;
 
-constexpr double kLarge = 1e6;   // bytes; smaller messages have a limit of their own
+constexpr double kLarge = 1e6;  // bytes; smaller messages have a limit of their own
 
 std::optional<CollectiveKind> kind_of(const std::string& op) {
   if (op == "alltoall") return CollectiveKind::all_to_all;
@@ -44,8 +45,9 @@ topology::GroupLinks links_of(const PointRow& row, HardwareSpec hardware, int gp
 }
 
 std::string size_text(double bytes) {
-  return bytes >= kGiB ? fmt::format("{:g} GiB", bytes / kGiB)
-         : bytes >= kMiB ? fmt::format("{:g} MiB", bytes / kMiB) : fmt::format("{:g} KiB", bytes / 1024);
+  return bytes >= kGiB   ? fmt::format("{:g} GiB", bytes / kGiB)
+         : bytes >= kMiB ? fmt::format("{:g} MiB", bytes / kMiB)
+                         : fmt::format("{:g} KiB", bytes / 1024);
 }
 
 }  // namespace
@@ -65,8 +67,9 @@ void score_collective(const PointRow& row, const PointContext& context, PointSco
   network.sharp = row.maybe_number("sharp").value_or(0) > 0;
   PointScore s;
   const bool across = links.domains > 1, large = bytes >= kLarge;
-  s.family = across ? "collectives across NVLink domains"
-             : large ? "collectives in a domain, 1 MB and more" : "collectives in a domain, below 1 MB";
+  s.family = across  ? "collectives across NVLink domains"
+             : large ? "collectives in a domain, 1 MB and more"
+                     : "collectives in a domain, below 1 MB";
   s.group = fmt::format("{} {} of {}{}", row.text("system"), name_of(*kind), gpus, across || large ? "" : ", small");
   if (!row.text("version").empty()) s.group += ", NCCL " + row.text("version");
   s.point = size_text(bytes);

@@ -25,8 +25,8 @@ namespace {
 using block::CollectiveKind;
 
 constexpr double kBf16 = 2;
-constexpr double kFp8 = 1 + 4.0 / 128;      // a fp32 scale for 128 elements
-constexpr double kNvfp4 = 0.5 + 1.0 / 16;   // an fp8 scale for 16 elements
+constexpr double kFp8 = 1 + 4.0 / 128;     // a fp32 scale for 128 elements
+constexpr double kNvfp4 = 0.5 + 1.0 / 16;  // an fp8 scale for 16 elements
 
 struct Library {
   std::string name, why_not;
@@ -90,7 +90,7 @@ void score_dispatch(const PointRow& row, const PointContext& context, PointScore
   const topology::GroupLinks links = topology::Cluster(*hardware, ranks).links({ranks, 1});
   comm::Network network = comm::make_network(context.time, *hardware, library.dispatcher, sms);
   network.deepep_version = library.deepep_version;
-  network.dispatch_nvlink = comm::kernel_nvlink_share(ranks);   // the points are kernels alone
+  network.dispatch_nvlink = comm::kernel_nvlink_share(ranks);  // the points are kernels alone
   network.dispatch_network = comm::kKernelNetworkShare;
   const bool copies = library.dispatcher == Dispatcher::hybridep && row.text("mode") == "torch_api";
   const auto add = [&](const char* direction, const block::Traffic& call, const char* time, const char* rate) {

@@ -8,10 +8,13 @@
 namespace shardfit::validation {
 namespace {
 
-constexpr double kNoChange = 0.05;        // a pair below its noise should be predicted below this
+constexpr double kNoChange = 0.05;  // a pair below its noise should be predicted below this
 constexpr double kSizeTolerance = 1.0 / 3;
 
-struct Found { const MeasuredRun* run; const Row* row; };
+struct Found {
+  const MeasuredRun* run;
+  const Row* row;
+};
 
 /// The peak of a run in 1e9 bytes: the one that its own figure was held against, else the largest allocated one.
 double peak_gb(const Found& f) {
@@ -52,9 +55,10 @@ void judge(const MeasuredEffect& effect, EffectRow& row) {
   const double predicted = ratio ? std::log(*row.predicted) : *row.predicted;
   const double noise = ratio ? std::log1p(row.noise) : row.noise;
   row.above_noise = std::abs(measured) > noise;
-  row.sign_right = measured * predicted > 0;    // no change at all is no sign
+  row.sign_right = measured * predicted > 0;  // no change at all is no sign
   row.size_right = row.sign_right && size_error(effect, measured, predicted) <= kSizeTolerance * std::abs(measured);
-  row.no_change_right = !row.above_noise && (ratio ? std::abs(predicted) < std::log1p(kNoChange) : std::abs(predicted) <= noise);
+  row.no_change_right = !row.above_noise &&
+                        (ratio ? std::abs(predicted) < std::log1p(kNoChange) : std::abs(predicted) <= noise);
 }
 
 void count(const EffectRow& row, EffectSummary& s) {
@@ -73,7 +77,9 @@ void count(const EffectRow& row, EffectSummary& s) {
 }
 
 void count_families(const std::vector<EffectRow>& rows, EffectSummary& s) {
-  struct Shares { int pairs = 0, sign = 0, size = 0; };
+  struct Shares {
+    int pairs = 0, sign = 0, size = 0;
+  };
   std::map<std::string, Shares> families;
   for (const EffectRow& row : rows) {
     if (!row.clean || !row.predicted || !row.measured || !row.above_noise) continue;
@@ -97,8 +103,14 @@ Effects score_effects(const std::vector<MeasuredEffect>& effects, const std::vec
   for (std::size_t i = 0; i < rows.size(); ++i) by_id[rows[i].id] = {&runs[i], &rows[i]};
   Effects out;
   for (const MeasuredEffect& effect : effects) {
-    EffectRow row{.id = effect.id, .kind = effect.kind, .quantity = effect.quantity, .unit = effect.unit, .family = effect.family,
-                  .clean = effect.clean, .measured = effect.measured, .noise = effect.noise};
+    EffectRow row{.id = effect.id,
+                  .kind = effect.kind,
+                  .quantity = effect.quantity,
+                  .unit = effect.unit,
+                  .family = effect.family,
+                  .clean = effect.clean,
+                  .measured = effect.measured,
+                  .noise = effect.noise};
     const auto a = by_id.find(effect.a), b = by_id.find(effect.b);
     if (a == by_id.end() || b == by_id.end()) {
       row.reason = "run not among the files given: " + (a == by_id.end() ? effect.a : effect.b);

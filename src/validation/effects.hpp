@@ -15,10 +15,10 @@ struct EffectRow {
   bool clean = false;
   std::optional<double> measured, predicted;
   double noise = 0;
-  bool above_noise = false;       ///< the measured change is larger than its noise
-  bool sign_right = false, size_right = false;   ///< size: within a third of the measured change
-  bool no_change_right = false;   ///< below noise: predicted below 5 % too
-  std::string reason;             ///< why there is no prediction
+  bool above_noise = false;                     ///< the measured change is larger than its noise
+  bool sign_right = false, size_right = false;  ///< size: within a third of the measured change
+  bool no_change_right = false;                 ///< below noise: predicted below 5 % too
+  std::string reason;                           ///< why there is no prediction
 };
 
 struct EffectSummary {

@@ -98,8 +98,10 @@ InputError Filter::nothing_accepted(const std::vector<MeasuredRun>& runs) const 
     }
   const std::string got = "'" + text_ + "'";
   if (values.empty())
-    return InputError("", "--where", got, "a field that a run has, by its dotted path (layout.tp) or its last word (tp)", did_you_mean(key_, keys));
-  return InputError("", "--where", got, "a value that a run has: " + key_ + " is " + some_of(values), did_you_mean(value_, values));
+    return InputError("", "--where", got, "a field that a run has, by its dotted path (layout.tp) or its last word (tp)",
+                      did_you_mean(key_, keys));
+  return InputError("", "--where", got, "a value that a run has: " + key_ + " is " + some_of(values),
+                    did_you_mean(value_, values));
 }
 
 std::vector<MeasuredRun> selected(std::vector<MeasuredRun> runs, const std::vector<Filter>& filters) {
@@ -108,8 +110,11 @@ std::vector<MeasuredRun> selected(std::vector<MeasuredRun> runs, const std::vect
       throw filter.nothing_accepted(runs);
   std::vector<MeasuredRun> kept;
   std::copy_if(std::make_move_iterator(runs.begin()), std::make_move_iterator(runs.end()), std::back_inserter(kept),
-               [&](const MeasuredRun& run) { return std::all_of(filters.begin(), filters.end(), [&](const Filter& f) { return f.accepts(run); }); });
-  if (kept.empty()) throw InputError("", "--where", "no run", "one that meets all conditions together", "each is met by some run alone");
+               [&](const MeasuredRun& run) {
+                 return std::all_of(filters.begin(), filters.end(), [&](const Filter& f) { return f.accepts(run); });
+               });
+  if (kept.empty())
+    throw InputError("", "--where", "no run", "one that meets all conditions together", "each is met by some run alone");
   return kept;
 }
 

@@ -22,7 +22,7 @@ class Filter {
 
  private:
   std::string text_, key_, value_;
-  char operation_ = '=';   ///< '=', '!', '<', '>'
+  char operation_ = '=';  ///< '=', '!', '<', '>'
   double number_ = 0;
 };
 

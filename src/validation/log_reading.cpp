@@ -30,7 +30,9 @@ bool mentions(const std::string& text, const char* word) { return text.find(word
 bool read_after_first_step(const MeasuredRun& run) { return mentions(run.peak_kind, "iteration 1"); }
 
 /// Stages that a reported figure of allocated memory may be of: [first, last].
-struct Stages { int first, last; };
+struct Stages {
+  int first, last;
+};
 
 /// A figure of a Megatron-Bridge run is taken as the last rank's, of the last stage: its own metrics (TensorBoard, W&B, MLflow)
 /// are written there, and so is the end of its log. A line that names its rank, or says that it is over ranks, is another's.
@@ -41,7 +43,8 @@ struct Stages { int first, last; };
 Stages logged_stages(const MeasuredRun& run, const Estimate& e) {
   const int last = e.layout.pp - 1;
   if (mentions(run.peak_kind, "rank-0") || mentions(run.peak_kind, "rank 0")) return {0, 0};
-  const bool of_one = run.scenario.job.stack.entry_point == EntryPoint::megatron_bridge && !mentions(run.peak_kind, "over ranks");
+  const bool of_one = run.scenario.job.stack.entry_point == EntryPoint::megatron_bridge &&
+                      !mentions(run.peak_kind, "over ranks");
   return {of_one ? last : 0, last};
 }
 

@@ -13,7 +13,9 @@ inline constexpr const char* kFirstStepPeak = "peak_allocated_first_step_bytes";
 const MemoryLedger& ledger_of(const Estimate& e, int stage, MemoryMoment moment);
 
 /// Peak allocated bytes of a stage over all moments, and what of it is routing imbalance.
-struct AllocatedPeak { Bytes allocated, imbalance; };
+struct AllocatedPeak {
+  Bytes allocated, imbalance;
+};
 AllocatedPeak allocated_peak(const Estimate& e, int stage);
 
 /// The peak of a stage's first step, as far as a log shows it; `resumed`: read as that of a run that started from a

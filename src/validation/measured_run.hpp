@@ -26,7 +26,7 @@ struct MeasuredRun {
   /// Started from a checkpoint, so that moments were there in its first step. No field of a row: a stated fact
   /// (validation/facts.hpp).
   bool resumed = false;
-  std::string peak_kind;    ///< what `peak_gib` is, in the source's words
+  std::string peak_kind;  ///< what `peak_gib` is, in the source's words
 
   std::string invalid;                   ///< why the row could not be read; empty: it was read
   std::vector<std::string> unsupported;  ///< features of the run that cannot be computed
@@ -34,7 +34,7 @@ struct MeasuredRun {
   /// The stack without figures that were inferred from the run's own sizes (workspaces, placeholders, kept
   /// micro-batches), where it states any.
   std::optional<StackProfile> stack_by_profile;
-  bool global_batch_assumed = false;     ///< then time and throughput cannot be scored
+  bool global_batch_assumed = false;  ///< then time and throughput cannot be scored
 
   /// Every scalar field as text, for `--where`: by dotted path ("layout.tp") and by last name ("tp"; the
   /// first of top level, training, layout, stack, assumed, measured that has it). Lists are joined by "+";

@@ -13,8 +13,8 @@ struct PointTable {
   std::string file;
   std::vector<std::string> columns;
   struct Line {
-    int number = 0;                        ///< in the file, from 1
-    std::vector<std::string> cells;        ///< one a column
+    int number = 0;                  ///< in the file, from 1
+    std::vector<std::string> cells;  ///< one a column
   };
   std::vector<Line> lines;
 

@@ -59,7 +59,7 @@ void score_points(const PointTable& table, const PointContext& context, PointSco
   throw InputError(table.file, "line 1", "columns of no known table", "a heading with one of: " + known);
 }
 
-std::vector<PointSummary> summarize_points(const PointScores& scores, std::string PointScore::* by) {
+std::vector<PointSummary> summarize_points(const PointScores& scores, std::string PointScore::*by) {
   std::map<std::string, std::vector<double>> errors;
   for (const PointScore& s : scores.scores) errors[s.*by].push_back(s.error());
   std::vector<PointSummary> all;

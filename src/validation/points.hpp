@@ -23,9 +23,9 @@ struct PointContext {
 
 /// One measured point beside its prediction, us.
 struct PointScore {
-  std::string family;      ///< what limits are set on: "collectives, 1 MB and more"
-  std::string group;       ///< finer: "h100-sxm all_reduce of 8"
-  std::string point;       ///< names the point within the group
+  std::string family;  ///< what limits are set on: "collectives, 1 MB and more"
+  std::string group;   ///< finer: "h100-sxm all_reduce of 8"
+  std::string point;   ///< names the point within the group
   double measured_us = 0, predicted_us = 0;
   double error() const { return predicted_us / measured_us - 1; }
 };
@@ -42,7 +42,7 @@ std::string gpu_of(const std::string& system);
 /// A kind of table, told by its columns. A new kind is one entry of `point_kinds` and a function.
 struct PointKind {
   const char* name;
-  std::vector<std::string> columns;      ///< a table that has all of them is of this kind
+  std::vector<std::string> columns;  ///< a table that has all of them is of this kind
   void (*score)(const PointRow& row, const PointContext& context, PointScores& out);
 };
 const std::vector<PointKind>& point_kinds();
@@ -52,10 +52,10 @@ void score_points(const PointTable& table, const PointContext& context, PointSco
 
 /// Errors of the points of one family or group.
 struct PointSummary {
-  QuantitySummary errors;                ///< `quantity` is the family's or group's name
-  double within_15 = 0, within_20 = 0, within_35 = 0;   ///< share of points
+  QuantitySummary errors;                              ///< `quantity` is the family's or group's name
+  double within_15 = 0, within_20 = 0, within_35 = 0;  ///< share of points
 };
-std::vector<PointSummary> summarize_points(const PointScores& scores, std::string PointScore::* by);
+std::vector<PointSummary> summarize_points(const PointScores& scores, std::string PointScore::*by);
 
 // The kinds.
 void score_collective(const PointRow& row, const PointContext& context, PointScores& out);

@@ -18,16 +18,20 @@ int last_stage(const Estimate& e) { return e.layout.pp - 1; }
 struct Quantity {
   std::string_view name;
   double (*predict)(const MeasuredRun&, const Estimate&);
-  bool timed = false;   ///< not to be had where the global batch is assumed
+  bool timed = false;  ///< not to be had where the global batch is assumed
 };
 
 constexpr Quantity kQuantities[] = {
     {"static_allocated_bytes",
-     [](const MeasuredRun&, const Estimate& e) { return double(ledger_of(e, last_stage(e), MemoryMoment::between_steps).allocated().value); }},
-    {kFirstStepPeak, [](const MeasuredRun& run, const Estimate& e) { return logged_first_step(run, e, last_stage(e), run.resumed); }},
+     [](const MeasuredRun&, const Estimate& e) {
+       return double(ledger_of(e, last_stage(e), MemoryMoment::between_steps).allocated().value);
+     }},
+    {kFirstStepPeak,
+     [](const MeasuredRun& run, const Estimate& e) { return logged_first_step(run, e, last_stage(e), run.resumed); }},
     {"peak_allocated_second_logged_step_bytes",
      [](const MeasuredRun& run, const Estimate& e) { return logged_second_step(run, e, last_stage(e)); }},
-    {"peak_allocated_bytes", [](const MeasuredRun&, const Estimate& e) { return double(allocated_peak(e, last_stage(e)).allocated.value); }},
+    {"peak_allocated_bytes",
+     [](const MeasuredRun&, const Estimate& e) { return double(allocated_peak(e, last_stage(e)).allocated.value); }},
     {"peak_allocated_gb", [](const MeasuredRun& run, const Estimate& e) { return double(logged_peak(run, e).value) / kGB; }},
     {"peak_gib", [](const MeasuredRun& run, const Estimate& e) { return in_gib(reported_peak(run, e)); }},
     {"reserved_gib", [](const MeasuredRun&, const Estimate& e) { return in_gib(largest_reserved(e)); }},
@@ -39,7 +43,8 @@ constexpr Quantity kQuantities[] = {
 constexpr std::string_view kOfDeath[] = {"allocated_at_death_gib", "failed_request_gib"};
 
 const Quantity* quantity_of(std::string_view name) {
-  const auto at = std::find_if(std::begin(kQuantities), std::end(kQuantities), [&](const Quantity& q) { return q.name == name; });
+  const auto at = std::find_if(std::begin(kQuantities), std::end(kQuantities),
+                               [&](const Quantity& q) { return q.name == name; });
   return at == std::end(kQuantities) ? nullptr : at;
 }
 
@@ -91,7 +96,7 @@ void set_estimate_for_relations(const MeasuredRun& run, Row& row) {
     const Layout& layout = run.scenario.base;
     if (!first_violation(run.scenario.job, layout)) row.estimate = Estimator(run.scenario.job).evaluate(layout);
   } catch (const std::exception&) {
-    row.estimate.reset();   // the row already says why it is not scored
+    row.estimate.reset();  // the row already says why it is not scored
   }
 }
 
@@ -105,7 +110,8 @@ std::vector<std::string> not_scored(const MeasuredRun& run) {
     if (std::find(std::begin(kOfDeath), std::end(kOfDeath), name) != std::end(kOfDeath)) continue;
     if (!quantity_of(name)) {
       const auto near = nearest_name(name, names);
-      words.push_back("measured." + name + " is no quantity that is predicted" + (near ? "; did you mean \"" + *near + "\"?" : ""));
+      words.push_back("measured." + name + " is no quantity that is predicted" +
+                      (near ? "; did you mean \"" + *near + "\"?" : ""));
     } else if (value <= 0) {
       words.push_back("measured." + name + " is not above 0");
     }
@@ -134,7 +140,8 @@ Row score(const MeasuredRun& run) {
   try {
     const Layout& layout = run.scenario.base;
     const auto violations = all_violations(run.scenario.job, layout);
-    const auto size = std::find_if(violations.begin(), violations.end(), [](const Violation& v) { return !is_setting(v.rule); });
+    const auto size = std::find_if(violations.begin(), violations.end(),
+                                   [](const Violation& v) { return !is_setting(v.rule); });
     if (size != violations.end()) {
       row.status = RowStatus::invalid;
       row.reason = words_of_violation(*size);

@@ -28,11 +28,11 @@ struct VerdictScore {
 struct Row {
   std::string id;
   RowStatus status = RowStatus::ok;
-  std::string reason;                      ///< why it is not ok
-  std::string breaks;                      ///< of an ok row: the rule that refuses a setting of what ran all the same
+  std::string reason;  ///< why it is not ok
+  std::string breaks;  ///< of an ok row: the rule that refuses a setting of what ran all the same
   std::vector<Score> scores;
-  std::optional<VerdictScore> verdict;     ///< where the outcome is known; unsupported rows have none
-  std::optional<Estimate> estimate;        ///< of an ok row, and of an incomplete one for its relation to others
+  std::optional<VerdictScore> verdict;  ///< where the outcome is known; unsupported rows have none
+  std::optional<Estimate> estimate;     ///< of an ok row, and of an incomplete one for its relation to others
 };
 
 /// Never throws: a row that the model does not cover says so.

@@ -55,11 +55,12 @@ Groups comparable_rows(const std::vector<MeasuredRun>& runs, const std::vector<R
     if (rows[i].status != RowStatus::ok) continue;
     const Job& job = runs[i].scenario.job;
     if (auto t = time_per_token(runs[i], rows[i])) {
-      t->measured *= job.gpus;   // per GPU, so that runs on other numbers of GPUs compare
+      t->measured *= job.gpus;  // per GPU, so that runs on other numbers of GPUs compare
       t->predicted *= job.gpus;
       t->of = &runs[i].scenario;
       groups[job.model.name + "/" + job.hardware.name + "/" + std::string(name_of(job.training.precision)) + "/" +
-             std::to_string(job.training.sequence_length)].push_back(*t);
+             std::to_string(job.training.sequence_length)]
+          .push_back(*t);
     }
   }
   return groups;

@@ -21,7 +21,9 @@ struct VerdictSummary {
 };
 
 /// Pairs of runs of one model, hardware and precision whose measured time per token differs by more than 5 %.
-struct OrderSummary { int pairs = 0, right = 0; };
+struct OrderSummary {
+  int pairs = 0, right = 0;
+};
 
 /// Spearman's correlation of predicted and measured time per token and GPU over the rows of one model, hardware, precision
 /// and sequence length; groups of at least three rows whose times differ.

@@ -9,11 +9,9 @@
 namespace shardfit::workload {
 namespace {
 
-int to_multiple(double side, int f, double (*round_to)(double)) {
-  return std::max(f, int(round_to(side / f)) * f);
-}
+int to_multiple(double side, int f, double (*round_to)(double)) { return std::max(f, int(round_to(side / f)) * f); }
 
-double round_half_even(double v) { return std::nearbyint(v); }   // as Python's round, which the processors use
+double round_half_even(double v) { return std::nearbyint(v); }  // as Python's round, which the processors use
 
 ImageTokens counted(const VisionSpec& vision, int width, int height) {
   ImageTokens t{.width = width, .height = height};
@@ -73,7 +71,8 @@ ImageTokens frame_tokens(const VisionSpec& vision, const Picture& p) {
   const double token = double(r.resize_multiple) * r.resize_multiple * r.frames_counted;
   const double low = p.min_pixels > 0 ? double(p.min_pixels) : kFrameMinTokens * token;
   const double share = kClipMaxTokens * token * vision.temporal_merge / p.frames;
-  const double high = p.max_pixels > 0 ? double(p.max_pixels) : std::max(std::min(kFrameMaxTokens * token, share), kMaxOverMin * low);
+  const double high = p.max_pixels > 0 ? double(p.max_pixels)
+                                       : std::max(std::min(kFrameMaxTokens * token, share), kMaxOverMin * low);
   return native(vision, p.width, p.height, {low, high, double(r.frames_counted), double(r.frames_counted)});
 }
 
@@ -92,8 +91,7 @@ VisualTokens visual_tokens(const VisionSpec& vision, const Picture& p) {
   return {rows * frame.patches, steps * frame.tokens, steps * span * span, steps, double(frame.patches)};
 }
 
-ImageTokens image_tokens(const VisionSpec& vision, int width, int height, std::int64_t min_pixels,
-                         std::int64_t max_pixels) {
+ImageTokens image_tokens(const VisionSpec& vision, int width, int height, std::int64_t min_pixels, std::int64_t max_pixels) {
   const VisionSpec::Resolution& r = vision.resolution;
   switch (r.kind) {
     case VisionSpec::Resolution::Kind::fixed: return counted(vision, r.image_size, r.image_size);

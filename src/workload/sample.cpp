@@ -13,8 +13,8 @@
 namespace shardfit::workload {
 namespace {
 
-constexpr int kFp8Rows = 16;      // rows are a multiple of it in every precision: qwen3_vl_step.py, use_fp8_padding
-constexpr int kSizePoints = 15;   // of a size's distribution; the mean of 31 differs by less than 1 %
+constexpr int kFp8Rows = 16;     // rows are a multiple of it in every precision: qwen3_vl_step.py, use_fp8_padding
+constexpr int kSizePoints = 15;  // of a size's distribution; the mean of 31 differs by less than 1 %
 
 /// Weighted sums over the pictures that a sample may hold.
 struct PictureSums {
@@ -37,7 +37,8 @@ void add_size(PictureSums& sums, const VisionSpec& vision, const VisionWorkload&
   for (int i = 0; i < points; ++i) {
     const double z = points == 1 ? 0 : normal_quantile((i + 0.5) / points);
     const double side = points == 1 ? 1 : std::exp((sigma * z - sigma * sigma / 2) / 2);
-    const int width = std::max(1, int(std::lround(size.width * side))), height = std::max(1, int(std::lround(size.height * side)));
+    const int width = std::max(1, int(std::lround(size.width * side))),
+              height = std::max(1, int(std::lround(size.height * side)));
     sums.add(visual_tokens(vision, {width, height, workload.frames, workload.min_pixels, workload.max_pixels}),
              size.share / points);
   }
@@ -59,8 +60,10 @@ SampleLoad sample_load(const VisionSpec& vision, const VisionWorkload& workload)
   const double n = workload.mock ? 0 : workload.images_per_sample;
   PictureSums one;
   if (n > 0) {
-    if (workload.sizes.empty()) one = stated_tokens(vision, workload);
-    else for (const ImageSize& size : workload.sizes) add_size(one, vision, workload, size);
+    if (workload.sizes.empty())
+      one = stated_tokens(vision, workload);
+    else
+      for (const ImageSize& size : workload.sizes) add_size(one, vision, workload, size);
     load.images = n;
     load.visual_tokens = n * one.tokens / one.weight;
     load.patches = n * one.patches / one.weight;
@@ -74,8 +77,8 @@ SampleLoad sample_load(const VisionSpec& vision, const VisionWorkload& workload)
   }
   if (workload.text_tokens <= 0) return load;
   load.tokens = workload.text_tokens + load.steps * vision.text_tokens_per_image + load.visual_tokens;
-  load.tokens_spread =
-      std::hypot(workload.text_tokens * workload.text_spread, load.visual_tokens * load.visual_spread) / load.tokens;
+  load.tokens_spread = std::hypot(workload.text_tokens * workload.text_spread, load.visual_tokens * load.visual_spread) /
+                       load.tokens;
   return load;
 }
 

@@ -7,14 +7,14 @@ namespace shardfit::workload {
 
 /// What one sample comes to on average, by the model's own image rule. Spreads are coefficients of variation.
 struct SampleLoad {
-  double images = 0;             ///< pictures; of a video its clips
-  double patches = 0;            ///< rows of the tower
-  double patches_squared = 0;    ///< sum over attention spans of patches^2
-  double steps = 0;              ///< images, and temporal steps of clips
-  double positions = 0;          ///< places in the pictures: frames of a clip share theirs
-  double visual_tokens = 0;      ///< rows of the decoder that images take
+  double images = 0;           ///< pictures; of a video its clips
+  double patches = 0;          ///< rows of the tower
+  double patches_squared = 0;  ///< sum over attention spans of patches^2
+  double steps = 0;            ///< images, and temporal steps of clips
+  double positions = 0;        ///< places in the pictures: frames of a clip share theirs
+  double visual_tokens = 0;    ///< rows of the decoder that images take
   double visual_spread = 0;
-  double tokens = 0;             ///< text, visual and marker tokens; 0: the workload does not say how much text there is
+  double tokens = 0;  ///< text, visual and marker tokens; 0: the workload does not say how much text there is
   double tokens_spread = 0;
 };
 
@@ -37,8 +37,8 @@ double useful_tokens_per_step(const Job& job);
 
 /// Tokens of the rows that the decoder runs, at the rank that `ranks` wait for. Full length where the step pads: packed
 /// rows, pp above 1, ep above 1 in stacks that do so (since 2026-04-13; the step of Qwen3-VL and Qwen3.5), and HybridEP across
-/// replicas, whose ranks must bring equally many tokens. Else the longest of the micro-batches of all waiting ranks, a multiple of 16 and of tp (2*tp*cp
-/// with cp). Full length also where
+/// replicas, whose ranks must bring equally many tokens. Else the longest of the micro-batches of all waiting ranks, a
+/// multiple of 16 and of tp (2*tp*cp with cp). Full length also where
 /// the workload does not say how much text there is.
 /// Source: Megatron-Bridge models/qwen_vl/qwen3_vl_step.py (5adee56a8 of 2026-04-13).
 int executed_sequence(const Job& job, const Layout& layout, const SampleLoad& sample, int ranks);

@@ -9,12 +9,12 @@ namespace shardfit::workload {
 /// What the images of one micro-batch come to, on the average rank.
 struct VisionBatch {
   double images = 0;
-  double tokens = 0;             ///< merged: rows of the decoder
-  double patches = 0;            ///< rows of the tower
-  double patches_squared = 0;    ///< sum over attention spans of patches^2
-  double steps = 0;              ///< images, temporal steps: what context-parallel ranks may share out
-  double positions = 0;          ///< places in the pictures: frames of a clip share theirs
-  double spread = 0;             ///< coefficient of variation of the micro-batch's visual tokens
+  double tokens = 0;           ///< merged: rows of the decoder
+  double patches = 0;          ///< rows of the tower
+  double patches_squared = 0;  ///< sum over attention spans of patches^2
+  double steps = 0;            ///< images, temporal steps: what context-parallel ranks may share out
+  double positions = 0;        ///< places in the pictures: frames of a clip share theirs
+  double spread = 0;           ///< coefficient of variation of the micro-batch's visual tokens
 };
 
 /// Patches that become one visual token (merge_size^2, or the pooling that the merger does).

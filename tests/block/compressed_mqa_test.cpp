@@ -31,8 +31,8 @@ double flops(const CompressedMqaSpec& m) {
 
 TEST_CASE("window layers: low-rank query, one key-value head, grouped output") {
   const OpList ops = mixer_block(small(), shapes_of(kHidden, kTokens));
-  CHECK(elements(ops, ParamGroup::attention) == kHidden * 1024 + 1024 * 64 * 512 + kHidden * 512 + 1024 * 64 * 512 +
-                                                    8 * 1024 * kHidden + 64);
+  CHECK(elements(ops, ParamGroup::attention) ==
+        kHidden * 1024 + 1024 * 64 * 512 + kHidden * 512 + 1024 * 64 * 512 + 8 * 1024 * kHidden + 64);
   CHECK(saved_bytes(ops, "query_key_value") == 2 * kTokens * (64 + 1) * 512);
   CHECK(saved_bytes(ops, "o_compressed") == 2 * kTokens * 8 * 1024);
 }
@@ -60,5 +60,5 @@ TEST_CASE("pooled keys add to what a query sees, at most as many as the indexer 
 TEST_CASE("kernels that a model brings take its heads, however wide") {
   CompressedMqaSpec wide = small();
   wide.head_dim = 512;
-  CHECK(saved_bytes(mixer_block(wide, shapes_of(4096, 4096)), "probabilities") == -1);   // none of that name
+  CHECK(saved_bytes(mixer_block(wide, shapes_of(4096, 4096)), "probabilities") == -1);  // none of that name
 }

@@ -75,8 +75,7 @@ TEST_CASE("hyper-connections: (2 + n)n(nh + 1) + 3 weights a sublayer, n streams
 TEST_CASE("norm recompute: nothing where norms are fused, the MLP's with mlp recompute, both without fused norms") {
   Shapes s = shapes_of(kHidden, kTokens);
   CHECK(dropped_bytes(decoder_block(llama(), {0, 0}, s), RecomputeModule::layernorm) == 0);
-  CHECK(dropped_bytes(decoder_block(llama(), {0, 0}, s), RecomputeModule::mlp) ==
-        2 * kTokens * kHidden + 6 * kTokens * kFfn);
+  CHECK(dropped_bytes(decoder_block(llama(), {0, 0}, s), RecomputeModule::mlp) == 2 * kTokens * kHidden + 6 * kTokens * kFfn);
   s.transformer_engine = false;
   CHECK(dropped_bytes(decoder_block(llama(), {0, 0}, s), RecomputeModule::layernorm) == 2 * 2 * kTokens * kHidden);
 }
@@ -87,7 +86,7 @@ TEST_CASE("offload scopes move whole tensors, statistics stay") {
   for (const Op& op : decoder_block(llama(), {0, -1}, s))
     for (const Saved& t : op.saved)
       if (t.offload == OffloadModule::qkv_linear) qkv += t.bytes.value;
-  CHECK(qkv == 4 * kTokens * kHidden);   // the fused norm's input and output
+  CHECK(qkv == 4 * kTokens * kHidden);  // the fused norm's input and output
 }
 
 TEST_CASE("norm and residual add move 10 and 16 B an element and sublayer") {
@@ -96,8 +95,7 @@ TEST_CASE("norm and residual add move 10 and 16 B an element and sublayer") {
   // Queries and values are copied out of their groups; the gradients of all three are joined.
   const double split = 4.0 * kTokens * (32 + 8) * 128, joined = 4.0 * kTokens * (32 + 16) * 128;
   CHECK(moved_bytes(ops, KernelKind::memory, false) == kTokens * kHidden * 10.0 + rotation + split);
-  CHECK(moved_bytes(ops, KernelKind::memory, true) ==
-        doctest::Approx(kTokens * kHidden * 16.0 + rotation + joined));
+  CHECK(moved_bytes(ops, KernelKind::memory, true) == doctest::Approx(kTokens * kHidden * 16.0 + rotation + joined));
 }
 
 TEST_CASE("compiled recompute by operation drops the stream between attention and MLP, single operations keep it") {

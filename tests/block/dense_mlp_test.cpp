@@ -107,7 +107,7 @@ TEST_CASE("LoRA on fc1 and fc2 adds its two matrices and keeps fc2's input again
   CHECK(saved_bytes(ops, "activation_out") == 224 * kMiB);
   const double calls = host_work(ops, false).calls;
   s.lora_targets = {LinearModule::linear_qkv};
-  CHECK(calls - host_work(mlp(llama_70b(), s), false).calls == 2 * 6);   // two adapters of six calls
+  CHECK(calls - host_work(mlp(llama_70b(), s), false).calls == 2 * 6);  // two adapters of six calls
   CHECK(elements(mlp(llama_70b(), s), ParamGroup::lora) == 0);
   CHECK(saved_bytes(mlp(llama_70b(), s), "activation_out") == -1);
 }
@@ -124,7 +124,7 @@ TEST_CASE("recompute by operation keeps the gate's product, and nothing else of 
   const std::int64_t whole = saved_bytes(mlp(llama_70b(), s));
   s.recompute_by_operation = true;
   const OpList ops = mlp(llama_70b(), s);
-  CHECK(saved_bytes(ops) == whole);   // without recompute nothing changes
+  CHECK(saved_bytes(ops) == whole);  // without recompute nothing changes
   CHECK(saved_bytes(ops, "gate_out") == 224 * kMiB);
   CHECK(dropped_bytes(ops, RecomputeModule::mlp) == whole - 224 * kMiB);
 }

@@ -70,8 +70,8 @@ TEST_CASE("without a number of experts the picks are independent") {
 
 TEST_CASE("DeepSeek-V3: 4 of 8 groups, 8 of 256 experts") {
   const RoutingLimit limit{8, 4};
-  CHECK(expected_parts_hit(8, 256, 8, limit) == doctest::Approx(expected_parts_hit(4, 128, 8)));      // a group a rank
+  CHECK(expected_parts_hit(8, 256, 8, limit) == doctest::Approx(expected_parts_hit(4, 128, 8)));  // a group a rank
   CHECK(expected_parts_hit(64, 256, 8, limit) == doctest::Approx(expected_parts_hit(32, 128, 8)));
   CHECK(expected_parts_hit(2, 256, 8, limit) < expected_parts_hit(2, 256, 8));
-  CHECK(expected_parts_hit(8, 256, 8, {8, 8}) == expected_parts_hit(8, 256, 8));                      // no limit
+  CHECK(expected_parts_hit(8, 256, 8, {8, 8}) == expected_parts_hit(8, 256, 8));  // no limit
 }

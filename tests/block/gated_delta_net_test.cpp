@@ -31,8 +31,7 @@ TEST_CASE("16 key and 48 value heads of 128 keep 133,408 B a token") {
 }
 
 TEST_CASE("ranks split channels and heads") {
-  const std::int64_t split =
-      kHidden * (2 * kKey + 2 * kValue + 2 * 48) + 4 * (2 * kKey + kValue) + 2 * 48 + kValue * kHidden;
+  const std::int64_t split = kHidden * (2 * kKey + 2 * kValue + 2 * 48) + 4 * (2 * kKey + kValue) + 2 * 48 + kValue * kHidden;
   for (int tp : {1, 2, 16}) {
     const OpList ops = mixer_block(heads_16_48(), shapes_of(kHidden, kTokens, tp));
     CHECK(elements(ops, Split::tensor) * tp == split);

@@ -44,18 +44,17 @@ TEST_CASE("sequence parallelism over two ranks halves every kept byte of dense a
 
 TEST_CASE("weights of the ranks add up to the layer") {
   const std::int64_t whole = kHidden * (32 + 16) * 128 + 32 * 128 * kHidden + kHidden;
-  for (int tp : {1, 2, 4, 8, 16})
-    CHECK(whole_elements(mixer_block(llama_8b(), shapes_of(kHidden, kTokens, tp)), tp) == whole);
+  for (int tp : {1, 2, 4, 8, 16}) CHECK(whole_elements(mixer_block(llama_8b(), shapes_of(kHidden, kTokens, tp)), tp) == whole);
 }
 
 TEST_CASE("fewer key-value heads than ranks: weights are sliced, activations hold a whole head") {
   const OpList ops = mixer_block(llama_8b(), shapes_of(kHidden, kTokens, 16));
   CHECK(elements(ops, ParamGroup::attention) == kHidden * (32 + 16) * 128 / 16 + 32 * 128 * kHidden / 16);
-  CHECK(saved_bytes(ops, "query_key_value") == 2 * kTokens * (2 + 2) * 128);   // 2 query heads, 1 key, 1 value
+  CHECK(saved_bytes(ops, "query_key_value") == 2 * kTokens * (2 + 2) * 128);  // 2 query heads, 1 key, 1 value
   CHECK(traffic_bytes(ops, Group::tp, CollectiveKind::all_gather, false) ==
         2.0 * kTokens * kHidden + 2.0 * kTokens * (32 + 16) * 128);
-  CHECK(traffic_bytes(mixer_block(llama_8b(), shapes_of(kHidden, kTokens, 8)), Group::tp, CollectiveKind::all_gather,
-                      false) == 2.0 * kTokens * kHidden);
+  CHECK(traffic_bytes(mixer_block(llama_8b(), shapes_of(kHidden, kTokens, 8)), Group::tp, CollectiveKind::all_gather, false) ==
+        2.0 * kTokens * kHidden);
 }
 
 TEST_CASE("kernels: 2 N params for the projections, causal half of 4 N s h for attention, backward 2.5 times") {
@@ -98,7 +97,7 @@ TEST_CASE("attention kernels differ in what they keep") {
 TEST_CASE("recompute of core attention frees statistics only where the kernel is fused") {
   const OpList ops = mixer_block(llama_8b(), shapes_of(kHidden, kTokens));
   CHECK(dropped_bytes(ops, RecomputeModule::core_attn) == 4 * kTokens * 32);
-  CHECK(dropped_bytes(ops, RecomputeModule::layernorm) == 0);   // the norm is fused into the projection
+  CHECK(dropped_bytes(ops, RecomputeModule::layernorm) == 0);  // the norm is fused into the projection
 }
 
 TEST_CASE("q/k norms keep their inputs, an output gate keeps gate and product") {
@@ -121,7 +120,7 @@ TEST_CASE("fp8 keeps one byte of the projection's input, and the context by refe
   s.precision = s.run_precision = Precision::fp8_tensorwise;
   CHECK(saved_bytes(mixer_block(llama_8b(), s)) == bf16 - kTokens * kHidden);
   s.precision = s.run_precision = Precision::fp8_delayed;
-  CHECK(saved_bytes(mixer_block(llama_8b(), s)) == bf16);       // one byte of the context more
+  CHECK(saved_bytes(mixer_block(llama_8b(), s)) == bf16);  // one byte of the context more
   s.precision = s.run_precision = Precision::mxfp8;
   s.fp8_attention = true;
   CHECK(saved_bytes(mixer_block(llama_8b(), s), "query_key_value") == kTokens * (32 + 16) * 128);
@@ -150,7 +149,7 @@ TEST_CASE("context parallelism: ring behind attention, exchanges and gathers exp
   s.cp_comm_type = CpCommType::a2a;
   ops = mixer_block(llama_8b(), s);
   CHECK(traffic_bytes(ops, Group::cp, CollectiveKind::all_to_all, false) == kv + 2 * q);
-  CHECK(saved_bytes(ops) == ring + std::int64_t(q));            // the context before the exchange
+  CHECK(saved_bytes(ops) == ring + std::int64_t(q));  // the context before the exchange
   s.cp_comm_type = CpCommType::all_gather;
   ops = mixer_block(llama_8b(), s);
   CHECK(traffic_bytes(ops, Group::cp, CollectiveKind::all_gather, false) == 4 * kv);
@@ -200,6 +199,6 @@ TEST_CASE("heads wider than any fused kernel keep their scores") {
   wide.head_dim = 257;
   CHECK(saved_bytes(mixer_block(wide, s), "probabilities") == 2 * 8 * kTokens * kTokens);
   Shapes torch = s;
-  torch.transformer_engine = false;   // torch's memory-efficient kernel takes any width
+  torch.transformer_engine = false;  // torch's memory-efficient kernel takes any width
   CHECK(saved_bytes(mixer_block(wide, torch), "probabilities") == kNone);
 }

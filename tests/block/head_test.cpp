@@ -37,11 +37,9 @@ double calls(const OpList& ops) {
 TEST_CASE("bytes a logit: 6 plain, 10 with the native fused loss, 2 with Transformer Engine's") {
   const std::int64_t logits = 4096 * kVocab;
   CHECK(loss_bytes(head(TextSpec{}, shapes(CrossEntropy::unfused), true), Moment::forward) == 6 * logits);
-  CHECK(loss_bytes(head(TextSpec{}, shapes(CrossEntropy::native_fused), true), Moment::forward) ==
-        10 * logits);
+  CHECK(loss_bytes(head(TextSpec{}, shapes(CrossEntropy::native_fused), true), Moment::forward) == 10 * logits);
   CHECK(loss_bytes(head(TextSpec{}, shapes(CrossEntropy::te_fused), true), Moment::forward) == 2 * logits);
-  CHECK(loss_bytes(head(TextSpec{}, shapes(CrossEntropy::te_fused, 4), true), Moment::forward) ==
-        2 * logits / 4);
+  CHECK(loss_bytes(head(TextSpec{}, shapes(CrossEntropy::te_fused, 4), true), Moment::forward) == 2 * logits / 4);
   Shapes fp32 = shapes(CrossEntropy::unfused);
   fp32.precision = Precision::fp32;
   fp32.e = 4;
@@ -63,7 +61,8 @@ TEST_CASE("bytes that a loss moves for a logit, forward and backward, by hand") 
     for (const Kernel& k : (forward ? ops.back().forward : ops.back().backward).kernels) sum += k.bytes;
     return sum / (4096.0 * kVocab);
   };
-  const Shapes plain = shapes(CrossEntropy::unfused), native = shapes(CrossEntropy::native_fused), te = shapes(CrossEntropy::te_fused);
+  const Shapes plain = shapes(CrossEntropy::unfused), native = shapes(CrossEntropy::native_fused),
+               te = shapes(CrossEntropy::te_fused);
   CHECK(moved(plain, true) == 6 + 4 + 8 + 8 + 4 + 8);
   CHECK(moved(plain, false) == 8 + 6);
   CHECK(moved(native, true) == 6 + 8 + 8);
@@ -74,7 +73,7 @@ TEST_CASE("bytes that a loss moves for a logit, forward and backward, by hand") 
   torch.eager_loss = true;
   CHECK(moved(torch, true) == 6 + 16);
   CHECK(moved(torch, false) == 4 + 16 + 6);
-  Shapes wide = plain;   // nothing to cast
+  Shapes wide = plain;  // nothing to cast
   wide.precision = Precision::fp32;
   wide.e = 4;
   CHECK(moved(wide, true) == 32);
@@ -91,9 +90,9 @@ TEST_CASE("since Transformer Engine 2.18 the fused loss keeps an fp32 gradient, 
   double forward = 0, backward = 0;
   for (const Kernel& k : ops.back().forward.kernels) forward += k.bytes;
   for (const Kernel& k : ops.back().backward.kernels) backward += k.bytes;
-  CHECK(forward == 8.0 * double(logits));    // logits read twice, fp32 gradient written
-  CHECK(backward == 14.0 * double(logits));  // scaled in place, cast
-  s.cross_entropy = CrossEntropy::native_fused;   // not its kernel
+  CHECK(forward == 8.0 * double(logits));        // logits read twice, fp32 gradient written
+  CHECK(backward == 14.0 * double(logits));      // scaled in place, cast
+  s.cross_entropy = CrossEntropy::native_fused;  // not its kernel
   CHECK(loss_bytes(head(TextSpec{}, s, true), Moment::forward) == 10 * logits);
 }
 

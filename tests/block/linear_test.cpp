@@ -72,7 +72,7 @@ TEST_CASE("blocks of 128 run as mxfp8 on Blackwell under Transformer Engine") {
   CHECK(math() == Math::fp8_block);
   s.generation = GpuGeneration::blackwell;
   CHECK(math() == Math::mxfp8);
-  CHECK(run(column(), s)[0].forward.kernels.back().launches == 3);   // the product, and the scales of either operand
+  CHECK(run(column(), s)[0].forward.kernels.back().launches == 3);  // the product, and the scales of either operand
   s.transformer_engine = false;
   CHECK(math() == Math::fp8_block);
 }
@@ -135,11 +135,15 @@ TEST_CASE("gathers go by the precision of the module that reads or writes them")
   mqa.q_lora_rank = 1024;
   mqa.o_groups = 8;
   mqa.o_lora_rank = 512;
-  struct { MixerKind kind; LinearModule module; double width; bool column; } const cases[] = {
-      {gqa, LinearModule::linear_qkv, 4096, true},          {gqa, LinearModule::linear_proj, 4096, false},
-      {mla, LinearModule::linear_q_up_proj, 1536, true},    {mla, LinearModule::linear_kv_up_proj, 512, true},
-      {mla, LinearModule::linear_proj, 4096, false},        {mqa, LinearModule::linear_q_up_proj, 1024, true},
-      {mqa, LinearModule::linear_proj, 4096, false}};
+  struct {
+    MixerKind kind;
+    LinearModule module;
+    double width;
+    bool column;
+  } const cases[] = {{gqa, LinearModule::linear_qkv, 4096, true},       {gqa, LinearModule::linear_proj, 4096, false},
+                     {mla, LinearModule::linear_q_up_proj, 1536, true}, {mla, LinearModule::linear_kv_up_proj, 512, true},
+                     {mla, LinearModule::linear_proj, 4096, false},     {mqa, LinearModule::linear_q_up_proj, 1024, true},
+                     {mqa, LinearModule::linear_proj, 4096, false}};
   for (const auto& c : cases) {
     CAPTURE(name_of(c.module));
     // From one byte an element to two: the input before both passes of a column linear, the gradient after a row linear.
@@ -198,13 +202,13 @@ TEST_CASE("LoRA: rank r on [out, in] trains r(in + out), split over tp on both k
   s.train_weights = false;
   s.lora_rank = 16;
   s.lora_targets = {LinearModule::linear_qkv};
-  Linear l = column();                     // whole: [2048, 256]
+  Linear l = column();  // whole: [2048, 256]
   l.adapter = LinearModule::linear_qkv;
   OpList ops = run(l, s);
   CHECK(elements(ops, ParamGroup::lora) * 4 == 16 * (2048 + 256));
   CHECK(saved_bytes(ops, "lora_gathered_input") == 1000 * 256 * 2);
   CHECK(gemm_flops(ops, Pass::wgrad) == 2.0 * 1000 * (256 * 4 + 512 * 16));
-  l.row_parallel = true;                   // whole: [512, 1024]
+  l.row_parallel = true;  // whole: [512, 1024]
   ops = run(l, s);
   CHECK(elements(ops, ParamGroup::lora) * 4 == 16 * (512 + 1024));
   CHECK(saved_bytes(ops, "lora_gathered_input") == -1);

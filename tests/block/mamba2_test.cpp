@@ -29,8 +29,8 @@ TEST_CASE("kept: the projection's output and three tensors of the inner width") 
 }
 
 TEST_CASE("ranks split heads and groups; decay and skip stay fp32") {
-  const std::int64_t split = kHidden * (2 * kInner + 2 * kGroups + 128) + 5 * (kInner + 2 * kGroups) + 3 * 128 +
-                             kInner + kInner * kHidden;
+  const std::int64_t split = kHidden * (2 * kInner + 2 * kGroups + 128) + 5 * (kInner + 2 * kGroups) + 3 * 128 + kInner +
+                             kInner * kHidden;
   for (int tp : {1, 2, 8}) {
     const OpList ops = mixer_block(nemotron_h_8b(), shapes_of(kHidden, kTokens, tp));
     CHECK(elements(ops, Split::tensor) * tp == split);

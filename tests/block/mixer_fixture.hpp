@@ -7,8 +7,7 @@
 namespace shardfit::block {
 
 /// Shapes of a bf16 layer of `hidden` width and `sequence` tokens on tp ranks with sequence parallelism.
-inline Shapes shapes_of(std::int64_t hidden, std::int64_t sequence, int tp = 1, std::int64_t micro_batch = 1,
-                        int cp = 1) {
+inline Shapes shapes_of(std::int64_t hidden, std::int64_t sequence, int tp = 1, std::int64_t micro_batch = 1, int cp = 1) {
   Shapes s;
   s.hidden = hidden;
   s.sequence = sequence;

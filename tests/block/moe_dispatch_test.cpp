@@ -23,8 +23,7 @@ TEST_CASE("rows follow tokens, top-k and expert tensor parallelism; widths shrin
   CHECK(traffic_bytes(ops, Group::etp, CollectiveKind::all_gather, true) == rows);
 }
 
-TEST_CASE(
-    "imbalance reaches kernels and traffic, but kept bytes stay at balance and say which of them grow") {
+TEST_CASE("imbalance reaches kernels and traffic, but kept bytes stay at balance and say which of them grow") {
   Shapes s = on_ep(8);
   const OpList balanced = moe(deepseek_v3(), s);
   s.expert_load = 1.25;
@@ -86,8 +85,7 @@ TEST_CASE("dispatchers move tokens their own way") {
   s.dispatcher = Dispatcher::allgather;
   const OpList gathered = moe(deepseek_v3(), s);
   CHECK(traffic_bytes(gathered, Group::tp_ep, CollectiveKind::all_gather, false) == 4096.0 * 64 * 7168 * 2);
-  CHECK(traffic_bytes(gathered, Group::tp_ep, CollectiveKind::reduce_scatter, false) ==
-        4096.0 * 64 * 7168 * 2);
+  CHECK(traffic_bytes(gathered, Group::tp_ep, CollectiveKind::reduce_scatter, false) == 4096.0 * 64 * 7168 * 2);
 }
 
 TEST_CASE("HybridEP's tokens bring a row of probabilities there and its gradient back, DeepEP's do not") {
@@ -99,7 +97,7 @@ TEST_CASE("HybridEP's tokens bring a row of probabilities there and its gradient
   CHECK(find(hybrid, "dispatch").backward.traffic.at(0).width_bytes == token + row);
   CHECK(find(hybrid, "combine").forward.traffic.at(0).width_bytes == token);
   CHECK(find(hybrid, "combine").backward.traffic.at(0).width_bytes == token);
-  s.domain_share = 0.125;   // eight domains: a token goes to one with that domain's experts only
+  s.domain_share = 0.125;  // eight domains: a token goes to one with that domain's experts only
   CHECK(find(moe(deepseek_v3(), s), "dispatch").forward.traffic.at(0).width_bytes == token + row / 8);
   s.dispatcher = Dispatcher::deepep;
   CHECK(find(moe(deepseek_v3(), s), "dispatch").forward.traffic.at(0).width_bytes == token);
@@ -118,19 +116,18 @@ TEST_CASE("quantised rows behind alltoall are padded and unpadded, unless their 
 TEST_CASE("one rank for all experts sends nothing") {
   const OpList ops = moe(deepseek_v3(), on_ep(1));
   for (const Op& op : ops) CHECK(op.forward.traffic.empty());
-  CHECK(moved_bytes(ops, KernelKind::permute, false) == 4.0 * 4096 * ((1 + 8) + 2 * 8) * 7168);   // permuted, chunks sorted
+  CHECK(moved_bytes(ops, KernelKind::permute, false) == 4.0 * 4096 * ((1 + 8) + 2 * 8) * 7168);  // permuted, chunks sorted
 }
 
 TEST_CASE("permutation reads a row once for its copies and sorts chunks of several experts; the libraries fuse most of it") {
   Shapes s = on_ep(8);
   const double permuted = 4.0 * 4096 * (1 + 8) * 7168, sorted = 8.0 * 32768 * 7168;
   CHECK(moved_bytes(moe(deepseek_v3(), s), KernelKind::permute, false) == permuted + sorted);
-  CHECK(moved_bytes(moe(deepseek_v3(), on_ep(256)), KernelKind::permute, false) == permuted);   // one expert a rank
+  CHECK(moved_bytes(moe(deepseek_v3(), on_ep(256)), KernelKind::permute, false) == permuted);  // one expert a rank
   s.permute_fusion = false;
   CHECK(moved_bytes(moe(deepseek_v3(), s), KernelKind::permute, false) == 8.0 * 2 * 32768 * 7168);
   s.dispatcher = Dispatcher::hybridep;
   const double hits = expected_parts_hit(8, 256, 8, {8, 4});
-  CHECK(hits == doctest::Approx(3.6290).epsilon(1e-4));   // 4 groups of one rank each
-  CHECK(moved_bytes(moe(deepseek_v3(), s), KernelKind::permute, true) ==
-        doctest::Approx(4.0 * 4096 * 7168 * (hits + 8)));
+  CHECK(hits == doctest::Approx(3.6290).epsilon(1e-4));  // 4 groups of one rank each
+  CHECK(moved_bytes(moe(deepseek_v3(), s), KernelKind::permute, true) == doctest::Approx(4.0 * 4096 * 7168 * (hits + 8)));
 }

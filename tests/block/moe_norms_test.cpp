@@ -40,7 +40,7 @@ TEST_CASE("three more norms, and a scale of the router's input and of its weight
 TEST_CASE("six norms keep 8 B an element in single operations, 4 more where their weights train") {
   Shapes s = shapes_of(kHidden, kTokens);
   CHECK(saved_bytes(layer(true, s), "norm_in_fp32") == 6 * 8 * kStream);
-  CHECK(saved_bytes(layer(true, s), "norm_scaled") == 5 * 4 * kStream);   // the router's has no weight
+  CHECK(saved_bytes(layer(true, s), "norm_scaled") == 5 * 4 * kStream);  // the router's has no weight
   s.lora_rank = 16;
   CHECK(saved_bytes(layer(true, s), "norm_scaled") == -1);
 }
@@ -51,7 +51,7 @@ TEST_CASE("recompute of the layer frees its inner norms, not those around it") {
   for (const Op& op : ops)
     for (const Saved& t : op.saved)
       if (std::string_view(t.name) == "norm_in_fp32" && !t.dropped_by.contains(RecomputeModule::moe)) kept += t.bytes.value;
-  CHECK(kept == 3 * 8 * kStream);   // before the routed and the shared experts, after both
+  CHECK(kept == 3 * 8 * kStream);  // before the routed and the shared experts, after both
 }
 
 TEST_CASE("an unfused gate keeps its factors; experts the product too, until the routing weight") {
@@ -84,7 +84,8 @@ TEST_CASE("recompute by operation makes experts' products again, and keeps what 
   Shapes s = shapes_of(kHidden, kTokens);
   s.recompute_by_operation = true;
   const OpList alone = layer(false, s);
-  CHECK(dropped_bytes(alone, RecomputeModule::mlp) >= dropped_bytes(layer(false, shapes_of(kHidden, kTokens)), RecomputeModule::moe));
+  CHECK(dropped_bytes(alone, RecomputeModule::mlp) >=
+        dropped_bytes(layer(false, shapes_of(kHidden, kTokens)), RecomputeModule::moe));
   s.ep = 8;
   const OpList spread = layer(false, s);
   CHECK(dropped_bytes(alone, RecomputeModule::mlp) - dropped_bytes(spread, RecomputeModule::mlp) >= 2 * 8 * kTokens * kHidden);

@@ -34,8 +34,7 @@ TEST_CASE("recompute modules drop what they run again") {
   CHECK(dropped_bytes(ops, RecomputeModule::shared_experts) == 48 * kMiB);
   for (const Op& op : ops) CHECK(op.recomputed_by.contains(RecomputeModule::moe));
   for (const Op& op : ops)
-    CHECK(op.recomputed_by.contains(RecomputeModule::moe_act) ==
-          (std::string_view(op.name) == "expert_activation"));
+    CHECK(op.recomputed_by.contains(RecomputeModule::moe_act) == (std::string_view(op.name) == "expert_activation"));
 }
 
 TEST_CASE("expert activations that do not take the routing weight are kept twice") {
@@ -50,8 +49,7 @@ TEST_CASE("expert activations that do not take the routing weight are kept twice
 TEST_CASE("the router's backward casts to fp32, and its input's readers add up their gradients") {
   const OpList ops = moe(deepseek_v3(), on_ep(8));
   // 12 B an element of casts; the shared expert and the dispatch are two more readers of 6 B each; 30 B a score.
-  CHECK(moved_bytes({find(ops, "router")}, KernelKind::memory, true) ==
-        (12.0 + 2 * 6) * 4096 * 7168 + 30.0 * 4096 * 256);
+  CHECK(moved_bytes({find(ops, "router")}, KernelKind::memory, true) == (12.0 + 2 * 6) * 4096 * 7168 + 30.0 * 4096 * 256);
 }
 
 TEST_CASE("experts in a latent width work in it, behind two shared projections") {
@@ -108,8 +106,8 @@ TEST_CASE("casts after the first of a list are launched by a loop in C++; nvfp4'
       for (const Kernel& k : (backward ? op.backward : op.forward).kernels) sum += k.looped;
     return sum;
   };
-  CHECK(looped(Precision::mxfp8, false) == 2 * 31);   // inputs of two linears, 32 experts
-  CHECK(looped(Precision::mxfp8, true) == 2 * 31);    // gradients of their outputs
+  CHECK(looped(Precision::mxfp8, false) == 2 * 31);  // inputs of two linears, 32 experts
+  CHECK(looped(Precision::mxfp8, true) == 2 * 31);   // gradients of their outputs
   CHECK(looped(Precision::nvfp4, false) == 0);
   CHECK(looped(Precision::bf16, false) == 0);
 }
@@ -129,7 +127,7 @@ TEST_CASE("expert biases: the first in its product, the second after it, which r
   s.fused_grouped_mlp = true;
   const OpList fused = moe(spec, s);
   CHECK(bytes(fused, "expert_fc2", false) == 0);
-  CHECK(bytes(fused, "expert_fc2", true) == 2.0 * 32768 * 7168);   // the output's gradient once more
+  CHECK(bytes(fused, "expert_fc2", true) == 2.0 * 32768 * 7168);  // the output's gradient once more
 }
 
 TEST_CASE("a frozen layer keeps what gradients through it need") {

@@ -71,13 +71,11 @@ TEST_CASE("its weights: two norms, a projection, a block, a last norm; embedding
   CHECK(elements(ops, ParamGroup::mtp_projection) == 2LL * 4096 * 4096);
   CHECK(elements(ops, ParamGroup::embedding) == 0);
   CHECK(elements(ops, ParamGroup::lm_head) == 0);
-  CHECK(block_elements(ops) ==
-        block_elements(decoder_block(text, {0, 0}, shapes())) + 3 * 4096 + 2LL * 4096 * 4096);
+  CHECK(block_elements(ops) == block_elements(decoder_block(text, {0, 0}, shapes())) + 3 * 4096 + 2LL * 4096 * 4096);
   CHECK(block_elements(mtp_layer(text, shapes(), false)) == 0);
 }
 
-TEST_CASE(
-    "split projections hold as many weights; own embedding and head are counted where a model has them") {
+TEST_CASE("split projections hold as many weights; own embedding and head are counted where a model has them") {
   TextSpec text = text_with_mtp();
   text.mtp->input_projection_split = true;
   CHECK(elements(mtp_layer(text, shapes(), true), ParamGroup::mtp_projection) == 2LL * 4096 * 4096);

@@ -37,7 +37,7 @@ TEST_CASE("the vocabulary is padded with tp, and not at all for counting paramet
   Layout layout;
   CHECK(make_shapes(job_of(), layout, 1).vocab == 128256);
   layout.tp = 8;
-  CHECK(make_shapes(job_of(), layout, 1).vocab == 129024);   // 126 * 1024
+  CHECK(make_shapes(job_of(), layout, 1).vocab == 129024);  // 126 * 1024
   CHECK(undivided_shapes(job_of().model).vocab == 128256);
 }
 

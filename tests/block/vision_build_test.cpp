@@ -16,13 +16,14 @@ TEST_CASE("a published module is whole on every rank of tp, and written out") {
   const Shapes one = shapes_of(4096, 4096), eight = shapes_of(4096, 4096, 8);
   const OpList tower = vision_encoder(v, eight, kImage, kPublished);
   CHECK(elements(tower, ParamGroup::vision_tower) == 415891440);
-  CHECK(saved_bytes(tower) == saved_bytes(vision_encoder(v, one, kImage)));   // LayerNorm, no gate: nothing more is kept
+  CHECK(saved_bytes(tower) == saved_bytes(vision_encoder(v, one, kImage)));  // LayerNorm, no gate: nothing more is kept
   CHECK(gemm_flops(tower, Pass::forward) == gemm_flops(vision_encoder(v, one, kImage), Pass::forward));
   CHECK(traffic_bytes(tower, Group::tp, CollectiveKind::all_reduce, false) == 0);
   // RMSNorm keeps 4 B an element more and a gate's activation 2 B, in every layer.
   v.norm = NormKind::rmsnorm;
   v.mlp_gated = true;
-  const std::int64_t more = saved_bytes(vision_encoder(v, one, kImage, kPublished)) - saved_bytes(vision_encoder(v, one, kImage));
+  const std::int64_t more = saved_bytes(vision_encoder(v, one, kImage, kPublished)) -
+                            saved_bytes(vision_encoder(v, one, kImage));
   CHECK(more == 27LL * 3200 * (2 * 4 * 1152 + 2 * 4304));
 }
 
@@ -50,7 +51,7 @@ TEST_CASE("context-parallel ranks look up the whole sequence; where they share o
   const double whole = 8192.0 * 4096 * 2, features = 4 * 800.0 * 4096 * 2;
   OpList ops = all_projection(qwen3_vl(), s, load);
   CHECK(traffic_bytes(ops, Group::tp, CollectiveKind::all_gather, false) == whole);
-  CHECK(traffic_bytes(ops, Group::tp, CollectiveKind::reduce_scatter, false) == whole / 2);   // the other half of cp 2
+  CHECK(traffic_bytes(ops, Group::tp, CollectiveKind::reduce_scatter, false) == whole / 2);  // the other half of cp 2
   CHECK(traffic_bytes(ops, Group::cp, CollectiveKind::all_gather, false) == 0);
   load.tokens = 400;
   load.split_over_cp = true;
@@ -63,7 +64,9 @@ TEST_CASE("attention that takes no spans is called for each: windows make many")
   constexpr TowerBuild kPublished{TowerBuild::Recompute::never, false, true, true};
   VisionSpec v = qwen3_vl();
   const Shapes s = shapes_of(4096, 4096);
-  const auto launches = [&](bool backward, const TowerBuild& build) { return host_work(vision_encoder(v, s, kImage, build), backward).kernels; };
+  const auto launches = [&](bool backward, const TowerBuild& build) {
+    return host_work(vision_encoder(v, s, kImage, build), backward).kernels;
+  };
   constexpr TowerBuild kFlash{TowerBuild::Recompute::never, false, true, false};
   // Six launches a layer read three lists of lengths; a span is two launches forward and four backward.
   CHECK(launches(false, kPublished) - launches(false, kFlash) == 27 * (6 + 2 - 1));
@@ -77,7 +80,8 @@ TEST_CASE("the longest span stays on the device: every layer of Bridge's own tow
   const Shapes s = shapes_of(4096, 4096);
   const auto idle = [&](bool backward, const TowerBuild& build) {
     double sum = 0;
-    for (const Op& op : vision_encoder(qwen3_vl(), s, kImage, build)) sum += (backward ? op.backward : op.forward).host.idle_launches;
+    for (const Op& op : vision_encoder(qwen3_vl(), s, kImage, build))
+      sum += (backward ? op.backward : op.forward).host.idle_launches;
     return sum;
   };
   CHECK(idle(false, {}) == 27 * (3 * 2 + 2 + 1));

@@ -26,12 +26,17 @@ inline VisionSpec qwen3_vl() {
 }
 
 /// One image of 800 visual tokens.
-inline constexpr VisionLoad kImage{.patches = 3200, .patches_squared = 3200.0 * 3200, .tokens = 800, .images = 1,
-                            .spans = 1, .positions = 3200, .all_tokens = 800};
+inline constexpr VisionLoad kImage{.patches = 3200,
+                                   .patches_squared = 3200.0 * 3200,
+                                   .tokens = 800,
+                                   .images = 1,
+                                   .spans = 1,
+                                   .positions = 3200,
+                                   .all_tokens = 800};
 
 /// All operations of the tower and its projection that belong to `view`.
 inline OpList of_view(View view, const VisionSpec& v, const Shapes& tower, const Shapes& projection, const VisionLoad& load,
-               const TowerBuild& build) {
+                      const TowerBuild& build) {
   OpList ops;
   for (const OpList& list : {vision_ends(v, tower, load, build), vision_layers(v, tower, projection, load, build),
                              vision_projector(v, projection, load, build)})

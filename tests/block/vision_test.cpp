@@ -21,9 +21,7 @@ double serial_ms(const OpList& ops, double call = 14.4, double launch = 7) {
   return us / 1e3;
 }
 
-double attention_flops_of(const OpList& ops, Pass pass) {
-  return kernel_flops(ops, KernelKind::attention, pass);
-}
+double attention_flops_of(const OpList& ops, Pass pass) { return kernel_flops(ops, KernelKind::attention, pass); }
 
 }  // namespace
 
@@ -63,11 +61,10 @@ TEST_CASE("forward work of a layer and patch: 30.45 MFLOP of GEMM; bytes moved b
   const double embedding = 2.0 * 3200 * 1152 * 1536;
   CHECK((gemm_flops(ops, Pass::forward) - embedding) / (27 * 3200) == doctest::Approx(30.45e6).epsilon(1e-3));
   CHECK(attention_flops_of(ops, Pass::forward) == doctest::Approx(27 * 4 * 1152 * 3200.0 * 3200));
-  CHECK(attention_flops_of(ops, Pass::dgrad) ==
-        doctest::Approx(2.5 * attention_flops_of(ops, Pass::forward)));
+  CHECK(attention_flops_of(ops, Pass::dgrad) == doctest::Approx(2.5 * attention_flops_of(ops, Pass::forward)));
   // Two norms, two residual adds, biases of projection, fc1 and fc2, GELU, rotary of q and k with its angles, values copied.
   const double layer = 2 * 4 * 1152 + 2 * 6 * 1152 + 4 * (1152 + 4304 + 1152) + 4 * 4304 + 2 * (60 * 1152 + 40 * 72) + 4 * 1152;
-  const double ends = 4 * 1152 + 14 * 1152;   // the convolution's bias, the position table
+  const double ends = 4 * 1152 + 14 * 1152;  // the convolution's bias, the position table
   CHECK(moved_bytes(ops, KernelKind::memory, false) / 3200 == doctest::Approx(27 * layer + ends));
 }
 

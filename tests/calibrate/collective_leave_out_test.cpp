@@ -16,7 +16,7 @@ using comm::CollectiveFit;
 
 namespace {
 
-constexpr double kLarge = 1e6, kLargest = 128.0 * kMiB;   // bytes
+constexpr double kLarge = 1e6, kLargest = 128.0 * kMiB;  // bytes
 
 struct Point {
   std::string system, op;
@@ -32,7 +32,7 @@ std::vector<Point> carried_points() {
   for (const auto& line : table.lines) {
     const validation::PointRow row(table, line);
     const HardwareSpec& h = *context.system(row.text("system"));
-    if (row.text("version") == "2.28.9") continue;   // picks protocols by other thresholds
+    if (row.text("version") == "2.28.9") continue;  // picks protocols by other thresholds
     points.push_back({row.text("system"), row.text("op"), int(row.number("gpus")), row.number("bytes"), row.number("time_us"),
                       h.fabric.nvlink_gb_per_s.value * 1e3, h.gpu.generation});
   }
@@ -90,9 +90,8 @@ TEST_CASE("one GPU type left out: 80 % of its points within 25 %") {
     const auto unseen = those(points, [&](const Point& p) { return p.system == left_out; });
     // Of the A100's generation nothing remains: it is predicted from all the others.
     const bool alone = left_out == "a100-sxm";
-    const auto seen = those(points, [&](const Point& p) {
-      return p.system != left_out && (alone || p.generation == unseen.front().generation);
-    });
+    const auto seen = those(
+        points, [&](const Point& p) { return p.system != left_out && (alone || p.generation == unseen.front().generation); });
     const double share = share_within(unseen, fitted_to(seen), 0.25);
     MESSAGE(left_out, ": ", share);
     CAPTURE(left_out);

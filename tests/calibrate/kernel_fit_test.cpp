@@ -45,20 +45,21 @@ TEST_CASE("a refit finds the rate that points were made with; the shipped curve 
   const KernelPoints points = points_of(folder_with("gemm.csv", gemm_table(600)));
   CHECK(points.gemm.size() == 7 * 4 * 3);
   const std::vector<KernelFit> fits = fit_kernels(points, {h100, io::load_hardware("b200-hgx")});
-  REQUIRE(fits.size() == 1);   // no B200 in the table
+  REQUIRE(fits.size() == 1);  // no B200 in the table
   CHECK(fits[0].system == "h100-hgx");
   CHECK(fits[0].kind == "bf16");
   CHECK(fits[0].values[0].shipped == h100.gpu.gemm[Math::bf16].rate_tflops);
   CHECK(fits[0].values[0].refitted == doctest::Approx(600).epsilon(0.03));
   CHECK(fits[0].refitted.median < fits[0].shipped.median);
-  CHECK_FALSE(within_limits(fits[0].shipped));   // 799 against 600: 25 % too fast
+  CHECK_FALSE(within_limits(fits[0].shipped));  // 799 against 600: 25 % too fast
   CHECK(within_limits(fits[0].refitted));
 }
 
 TEST_CASE("a table says what is wrong with it") {
   CHECK_THROWS_AS(points_of("no/such/folder"), InputError);
   CHECK_THROWS_AS(points_of(folder_with("gemm.csv", "system,dtype,m,n\nh100-sxm,bf16,512,512\n")), InputError);
-  CHECK_THROWS_AS(points_of(folder_with(
-                      "gemm.csv", "system,dtype,m,n,k,time_us,kernel_us,cast_in_time,best\nh100-sxm,bf16,x,512,512,1,,none,1\n")),
-                  InputError);
+  CHECK_THROWS_AS(
+      points_of(folder_with("gemm.csv",
+                            "system,dtype,m,n,k,time_us,kernel_us,cast_in_time,best\nh100-sxm,bf16,x,512,512,1,,none,1\n")),
+      InputError);
 }

@@ -39,7 +39,7 @@ TEST_CASE("a fit recovers coefficients from runs that were predicted with them")
   std::vector<TimedRun> real = timed_runs(tuned_runs(), left_out);
   REQUIRE(real.size() > 30);
   TimeCoefficients truth = real.front().job().time;
-  truth.values[Coefficient::memory_blackwell].value *= 0.9;   // within what the fit holds plausible
+  truth.values[Coefficient::memory_blackwell].value *= 0.9;  // within what the fit holds plausible
   truth.values[Coefficient::overlap_slowdown].value *= 1.2;
   const double slower = 0.95;
   std::vector<TimedRun> made;

@@ -86,7 +86,7 @@ TEST_CASE("the band is never below what the runs leave") {
   double squares = 0;
   for (const SiteRun& r : fit.runs) squares += std::pow(r.after / r.measured - 1, 2);
   CHECK(fit.band >= std::sqrt(squares / double(fit.runs.size())));
-  CHECK(fit.band > estimate::TimeBands::known);   // a site whose runs scatter is less known than one without runs
+  CHECK(fit.band > estimate::TimeBands::known);  // a site whose runs scatter is less known than one without runs
 }
 
 TEST_CASE("the overlay states the band as fitted, with its source") {

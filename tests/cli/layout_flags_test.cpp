@@ -71,8 +71,9 @@ TEST_CASE("several words are several values of an axis") {
 
 TEST_CASE("each axis flag sets its field, reads it back and narrows its axis to it") {
   const std::vector<std::pair<std::string, std::string>> words = {
-      {"recompute", "full:block:2"}, {"sharding", "full"}, {"pipeline-split", "first_last:1:2"}, {"dispatcher", "deepep"},
-      {"cuda-graph", "local"}, {"expert-overlap", "true"}, {"optimizer-offload", "0.5"}, {"cp-comm-type", "a2a+p2p"}};
+      {"recompute", "full:block:2"}, {"sharding", "full"},       {"pipeline-split", "first_last:1:2"},
+      {"dispatcher", "deepep"},      {"cuda-graph", "local"},    {"expert-overlap", "true"},
+      {"optimizer-offload", "0.5"},  {"cp-comm-type", "a2a+p2p"}};
   for (const LayoutFlag& flag : layout_flags()) {
     if (!flag.values) continue;
     std::string word = "3";
@@ -89,10 +90,11 @@ TEST_CASE("each axis flag sets its field, reads it back and narrows its axis to 
 }
 
 TEST_CASE("an open search needs a layout") {
-  CHECK_THROWS_WITH_AS(choose_layout(open_scenario(), given("", {}), "check", "x.json"),
-                       "x.json: /search: got 6 layouts (open: tp, recompute), expected one layout for `check`; give --layout ID "
-                       "from a sweep's CSV, or flags: shardfit check x.json --tp 1 --recompute none",
-                       InputError);
+  CHECK_THROWS_WITH_AS(
+      choose_layout(open_scenario(), given("", {}), "check", "x.json"),
+      "x.json: /search: got 6 layouts (open: tp, recompute), expected one layout for `check`; give --layout ID "
+      "from a sweep's CSV, or flags: shardfit check x.json --tp 1 --recompute none",
+      InputError);
   CHECK_THROWS_AS(choose_layout(open_scenario(), given("tp", {"1", "2"}), "check", "x.json"), InputError);
 }
 
@@ -105,7 +107,7 @@ TEST_CASE("flags choose; what they leave open is assumed and said") {
 
 TEST_CASE("a fixed layout without tp keeps the wish for sequence parallelism until a flag gives it tp") {
   Scenario scenario = open_scenario();
-  scenario.base.sequence_parallel = false;   // as it is read beside tp 1
+  scenario.base.sequence_parallel = false;  // as it is read beside tp 1
   scenario.space = {};
   CHECK_FALSE(choose_layout(scenario, given("micro-batch-size", {"2"}), "check", "x.json").layout.sequence_parallel);
   CHECK(choose_layout(scenario, given("tp", {"2"}), "check", "x.json").layout.sequence_parallel);
@@ -154,7 +156,7 @@ TEST_CASE("an id gives every field, and flags change it") {
   CHECK(chosen.layout.pp == 2);
   CHECK(chosen.layout.tp == 2);
   CHECK(chosen.layout.dispatcher == Dispatcher::hybridep);
-  CHECK(chosen.layout.sequence_parallel);   // came with tp
+  CHECK(chosen.layout.sequence_parallel);  // came with tp
   choice.id = "tp2-nonsense";
   CHECK_THROWS_AS(choose_layout(open_scenario(), choice, "check", "x.json"), InputError);
 }

@@ -35,7 +35,8 @@ TEST_CASE("layout flags change the run, flags of the job are refused") {
   const auto changed = parsed({"estimate", kRuns, "--run", kId, "--recompute", "full:uniform:1", "--format", "json"});
   const auto base = parsed({"estimate", kRuns, "--run", kId, "--format", "json"});
   CHECK(changed["throughput"]["step_time_s"].get<double>() > base["throughput"]["step_time_s"].get<double>());
-  for (const std::vector<std::string>& job : {std::vector<std::string>{"--gpus", "64"}, {"--hardware", "b200-hgx"}, {"--set", "training.sequence_length=1"}}) {
+  for (const std::vector<std::string>& job :
+       {std::vector<std::string>{"--gpus", "64"}, {"--hardware", "b200-hgx"}, {"--set", "training.sequence_length=1"}}) {
     std::vector<std::string> args{"estimate", kRuns, "--run", kId};
     args.insert(args.end(), job.begin(), job.end());
     const Ran refused = run(args);
@@ -56,11 +57,12 @@ TEST_CASE("along a pipeline without interleaving the change worth trying is to g
   CHECK(base["change"]["field"] == "overlap-param-gather");
   CHECK(base["change"]["to"] == "false");
   const auto changed = parsed({"estimate", kRuns, "--run", id, "--overlap-param-gather", "false", "--format", "json"});
-  CHECK(changed["throughput"]["step_time_s"] == base["change"]["step_time_s"]);   // what was promised is what comes
+  CHECK(changed["throughput"]["step_time_s"] == base["change"]["step_time_s"]);  // what was promised is what comes
 }
 
 TEST_CASE("an id that two rows have names neither") {
-  const std::string row = R"({"id": "a", "model": "Qwen3-8B", "hardware": "h100-hgx", "gpus": 8, "training": {}, "layout": {}})";
+  const std::string row =
+      R"({"id": "a", "model": "Qwen3-8B", "hardware": "h100-hgx", "gpus": 8, "training": {}, "layout": {}})";
   const std::string path = "measured_run_test_rows.json";
   std::ofstream(path) << "[" << row << "," << row << "]";
   const Ran ran = run({"check", path, "--run", "a"});

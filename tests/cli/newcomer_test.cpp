@@ -33,9 +33,12 @@ TEST_CASE("a result never replaces the scenario that is read, and two results ne
   const std::string own = folder.file("own scenario.json"), twice = folder.file("twice.csv");
   std::ofstream(own, std::ios::binary) << content(kSmall);
   const std::string before = content(own);
-  for (const std::vector<std::string>& args :
-       {std::vector<std::string>{"sweep", own, "--csv", own}, {"sweep", own, "-o", own}, {"sweep", own, "--resume", own},
-        {"estimate", own, "-o", own}, {"check", own, "-o", own}, {"compare", own, "-o", own}}) {
+  for (const std::vector<std::string>& args : {std::vector<std::string>{"sweep", own, "--csv", own},
+                                               {"sweep", own, "-o", own},
+                                               {"sweep", own, "--resume", own},
+                                               {"estimate", own, "-o", own},
+                                               {"check", own, "-o", own},
+                                               {"compare", own, "-o", own}}) {
     const Ran ran = run(args);
     CAPTURE(args[0] + " " + args[2]);
     CHECK(ran.code == 2);
@@ -50,13 +53,15 @@ TEST_CASE("a result never replaces the scenario that is read, and two results ne
 }
 
 TEST_CASE("an empty text, as a script's unset variable leaves it, is no option left out") {
-  for (const char* flag : {"--csv", "--resume", "--top-csv", "--pareto-csv", "-o"}) CHECK(run({"sweep", kSmall, flag, ""}).code == 2);
+  for (const char* flag : {"--csv", "--resume", "--top-csv", "--pareto-csv", "-o"})
+    CHECK(run({"sweep", kSmall, flag, ""}).code == 2);
   CHECK(run({"estimate", kSmall, "--layout", ""}).code == 2);
 }
 
 TEST_CASE("a part asked for of what is written whole is refused") {
-  for (const std::vector<std::string>& args : {std::vector<std::string>{"topo", "b200-hgx", "--gpus", "16", "--format", "dot", "--section", "cluster"},
-                                               {"list", "rules", "--format", "markdown", "--section", "nosuch"}}) {
+  for (const std::vector<std::string>& args :
+       {std::vector<std::string>{"topo", "b200-hgx", "--gpus", "16", "--format", "dot", "--section", "cluster"},
+        {"list", "rules", "--format", "markdown", "--section", "nosuch"}}) {
     const Ran ran = run(args);
     CHECK(ran.code == 2);
     CHECK(says(ran.err, "--section: got"));
@@ -72,9 +77,7 @@ TEST_CASE("a result that cannot be written is no success") {
   CHECK(says(err.str(), "stdout"));
 }
 
-TEST_CASE("- is stdout") {
-  CHECK(run({"list", "models", "-o", "-"}).out == run({"list", "models"}).out);
-}
+TEST_CASE("- is stdout") { CHECK(run({"list", "models", "-o", "-"}).out == run({"list", "models"}).out); }
 
 TEST_CASE("a Hugging Face configuration of a family that is not read is told from a broken model file") {
   const Folder folder;
@@ -103,7 +106,8 @@ TEST_CASE("numbers too large are said to be too large") {
 
 TEST_CASE("layers that do not divide: the split that would do is named, and does") {
   const std::string model = "model=DeepSeek-V3";
-  const std::vector<std::string> asked{"check", "deepseek-v3-gb200", "--pp", "4", "--vpp", "4", "--ep", "64", "--pipeline-split", "uniform"};
+  const std::vector<std::string> asked{"check", "deepseek-v3-gb200", "--pp",   "4", "--vpp", "4", "--ep",
+                                       "64",    "--pipeline-split",  "uniform"};
   const Ran refused = run(asked);
   CHECK(refused.code == 1);
   CHECK(says(refused.out, "--pipeline-split 'layout:Et*4|(t*4|)*14t*1mL'"));
@@ -113,11 +117,38 @@ TEST_CASE("layers that do not divide: the split that would do is named, and does
 }
 
 TEST_CASE("a sweep's last line warns of padding, of a peak at the edge, of a search that is none") {
-  CHECK(says(run({"sweep", kSmall, "--set", "training.packing={\"kind\": \"offline\", \"efficiency_pct\": 50}", "--mbs", "1"}).out,
-             "only 50 % of these tokens are no padding"));
-  CHECK(says(run({"sweep", "deepseek-v3-gb200", "--tp", "1", "--cp", "1", "--pp", "4", "--vpp", "4", "--ep", "64", "--etp", "1",
-                  "--mbs", "1", "--recompute", "none", "--sharding", "optimizer", "--dispatcher", "hybridep", "--cuda-graph",
-                  "none", "--expert-overlap", "false", "--pipeline-split", "layout:Et*4|(t*4|)*14tmL"}).out,
+  CHECK(says(
+      run({"sweep", kSmall, "--set", "training.packing={\"kind\": \"offline\", \"efficiency_pct\": 50}", "--mbs", "1"}).out,
+      "only 50 % of these tokens are no padding"));
+  CHECK(says(run({"sweep",
+                  "deepseek-v3-gb200",
+                  "--tp",
+                  "1",
+                  "--cp",
+                  "1",
+                  "--pp",
+                  "4",
+                  "--vpp",
+                  "4",
+                  "--ep",
+                  "64",
+                  "--etp",
+                  "1",
+                  "--mbs",
+                  "1",
+                  "--recompute",
+                  "none",
+                  "--sharding",
+                  "optimizer",
+                  "--dispatcher",
+                  "hybridep",
+                  "--cuda-graph",
+                  "none",
+                  "--expert-overlap",
+                  "false",
+                  "--pipeline-split",
+                  "layout:Et*4|(t*4|)*14tmL"})
+                 .out,
              "one layout alone is no search"));
 }
 
@@ -167,8 +198,8 @@ TEST_CASE("sequence parallelism asked for at tp 1 is told to do nothing") {
 
 TEST_CASE("one section of a validation as CSV, and what there is instead of a missing one") {
   const std::string runs = std::string(SHARDFIT_SOURCE_DIR) + "/tests/measured/reported_runs.json";
-  const std::vector<std::string> args{"validate", runs, "--where", "id=report/swift-megatron-mcore_bridge-full-dense", "--format", "csv",
-                                      "--section"};
+  const std::vector<std::string> args{"validate", runs,  "--where",  "id=report/swift-megatron-mcore_bridge-full-dense",
+                                      "--format", "csv", "--section"};
   const auto section = [&](const char* name) {
     std::vector<std::string> all = args;
     all.push_back(name);
@@ -187,9 +218,14 @@ TEST_CASE("calibration says of one, two and contradictory runs what they are, an
   const auto runs = [&](std::vector<double> seconds, const std::string& hardware) {
     nlohmann::json rows = nlohmann::json::array();
     for (const double s : seconds)
-      rows.push_back({{"id", "run-" + std::to_string(rows.size())}, {"model", "Llama-3-8B"}, {"hardware", hardware}, {"gpus", 8},
-                      {"training", {{"task", "pretrain"}, {"precision", "bf16"}, {"sequence_length", 8192}, {"global_batch_size", 64}}},
-                      {"layout", {{"tp", 1}, {"micro_batch_size", 1}}}, {"measured", {{"step_time_s", s}}}});
+      rows.push_back(
+          {{"id", "run-" + std::to_string(rows.size())},
+           {"model", "Llama-3-8B"},
+           {"hardware", hardware},
+           {"gpus", 8},
+           {"training", {{"task", "pretrain"}, {"precision", "bf16"}, {"sequence_length", 8192}, {"global_batch_size", 64}}},
+           {"layout", {{"tp", 1}, {"micro_batch_size", 1}}},
+           {"measured", {{"step_time_s", s}}}});
     const std::string path = folder.file("runs.json");
     std::ofstream(path) << rows.dump();
     return run({"calibrate", path});

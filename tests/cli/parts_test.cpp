@@ -22,7 +22,8 @@ TEST_CASE("shards merge to the bytes of one sweep, in every format") {
     CHECK(merged.out == whole.out);
   }
   CHECK(run({"merge", kSmall, folder.file("0"), folder.file("1")}).err.find("no shard 2/3") != std::string::npos);
-  CHECK(run({"merge", kSmall, folder.file("0"), folder.file("0"), folder.file("1")}).err.find("shard 0/3 twice") != std::string::npos);
+  CHECK(run({"merge", kSmall, folder.file("0"), folder.file("0"), folder.file("1")}).err.find("shard 0/3 twice") !=
+        std::string::npos);
   // What a part keeps covers 2,000 layouts; a longer list would have holes.
   CHECK(run({"merge", kSmall, folder.file("2"), folder.file("0"), folder.file("1"), "--top", "1000"}).code == 0);
   CHECK(run({"merge", kSmall, folder.file("2"), folder.file("0"), folder.file("1"), "--top", "5000"}).code == 2);
@@ -34,7 +35,8 @@ TEST_CASE("shards merge to the bytes of one sweep, in every format") {
 TEST_CASE("an interrupt keeps what is known, writes no CSV and exits with 130; the sweep can be taken up") {
   const Folder folder;
   const std::atomic<bool> stop = true;
-  const Ran stopped = run({"sweep", kSmall, "--resume", folder.file("known"), "--top-csv", folder.file("top.csv"), "--format", "json"}, &stop);
+  const Ran stopped = run(
+      {"sweep", kSmall, "--resume", folder.file("known"), "--top-csv", folder.file("top.csv"), "--format", "json"}, &stop);
   CHECK(stopped.code == 130);
   CHECK(stopped.out.find("\"complete\": false") != std::string::npos);
   CHECK(stopped.err.find("CSV files are not written") != std::string::npos);
@@ -51,12 +53,15 @@ TEST_CASE("an interrupt keeps what is known, writes no CSV and exits with 130; t
 TEST_CASE("parts of work are asked for in full") {
   const Folder folder;
   CHECK(run({"sweep", kSmall, "--shard", "0/2"}).err.find("--resume FILE") != std::string::npos);
-  CHECK(run({"sweep", kSmall, "--shard", "2/2", "--resume", folder.file("x")}).err.find("numbered from 0") != std::string::npos);
+  CHECK(run({"sweep", kSmall, "--shard", "2/2", "--resume", folder.file("x")}).err.find("numbered from 0") !=
+        std::string::npos);
   CHECK(run({"sweep", kSmall, "--shard", "half", "--resume", folder.file("x")}).err.find("i/n") != std::string::npos);
-  CHECK(run({"sweep", kSmall, "--csv", folder.file("a.csv"), "--resume", folder.file("x")}).err.find("from start to end") != std::string::npos);
+  CHECK(run({"sweep", kSmall, "--csv", folder.file("a.csv"), "--resume", folder.file("x")}).err.find("from start to end") !=
+        std::string::npos);
   CHECK(run({"sweep", kSmall, "--resume", "/no-such-folder/x"}).code == 2);
 }
 
 TEST_CASE("the size of the space is told before the sweep") {
-  CHECK(run({"sweep", kSmall, "-o", "/dev/null"}).err.find("2,304 combinations, 1,080 layouts that the rules allow") != std::string::npos);
+  CHECK(run({"sweep", kSmall, "-o", "/dev/null"}).err.find("2,304 combinations, 1,080 layouts that the rules allow") !=
+        std::string::npos);
 }

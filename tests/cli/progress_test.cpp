@@ -13,8 +13,7 @@ const SweepProgress kHalf{500'000, 1'000'000, 9000, 4321, 2345.6};
 }
 
 TEST_CASE("progress says rate, done, time left and the best so far") {
-  CHECK(progress_text(kHalf, 5) ==
-        "50.0 %  500,000 of 1,000,000  100,000/s  ETA 5 s  4,321 fit  best 2,345.6 tokens/s/GPU");
+  CHECK(progress_text(kHalf, 5) == "50.0 %  500,000 of 1,000,000  100,000/s  ETA 5 s  4,321 fit  best 2,345.6 tokens/s/GPU");
   CHECK(progress_text({0, 10, 0, 0, 0}, 0) == "0.0 %  0 of 10  0 fit");
   // Where the number of allowed layouts is known, they are what is counted; what was known before the run is no rate.
   SweepProgress counted = kHalf;

@@ -73,8 +73,8 @@ TEST_CASE("the terms of an explanation add up to what the sweep says") {
 TEST_CASE("--csv has every allowed layout, and the same bytes for any number of threads") {
   const Folder folder;
   const json sweep = run_json({"sweep", kSmall, "--csv", folder.file("one.csv"), "--threads", "1"});
-  const Ran four = run({"sweep", kSmall, "--csv", folder.file("four.csv"), "--pareto-csv", folder.file("front.csv"), "--threads", "4",
-                        "--format", "json"});
+  const Ran four = run({"sweep", kSmall, "--csv", folder.file("four.csv"), "--pareto-csv", folder.file("front.csv"),
+                        "--threads", "4", "--format", "json"});
   CHECK(json::parse(four.out) == sweep);
   const std::vector<std::string> one = lines_of(folder.file("one.csv"));
   CHECK(one.size() == sweep["space"]["valid"].get<std::size_t>() + 1);
@@ -83,7 +83,8 @@ TEST_CASE("--csv has every allowed layout, and the same bytes for any number of 
   CHECK(one.front().find("peak_memory_gib,margin_gib") != std::string::npos);
   CHECK(one.front().ends_with(",layout_id"));
   // A row says the same wherever it stands: risk and largest term too.
-  for (const std::string& line : lines_of(folder.file("front.csv"))) CHECK(std::find(one.begin(), one.end(), line) != one.end());
+  for (const std::string& line : lines_of(folder.file("front.csv")))
+    CHECK(std::find(one.begin(), one.end(), line) != one.end());
 }
 
 TEST_CASE("a section or a price that a sweep cannot have is refused before the work") {
@@ -92,7 +93,7 @@ TEST_CASE("a section or a price that a sweep cannot have is refused before the w
   CHECK(section.code == 2);
   CHECK(section.err.find("did you mean top?") != std::string::npos);
   CHECK(section.err.find("combinations") == std::string::npos);
-  CHECK(run({"sweep", kSmall, "--gpus", "1", "--section", "near_ties,sensitivity"}).code == 1);   // nothing runs on one
+  CHECK(run({"sweep", kSmall, "--gpus", "1", "--section", "near_ties,sensitivity"}).code == 1);  // nothing runs on one
   const Ran price = run({"sweep", kSmall, "--objective", "cost", "--usd-per-gpu-hour", "4,no-such-cluster=5"});
   CHECK(price.code == 2);
   CHECK(price.err.find("--usd-per-gpu-hour: got 'no-such-cluster=5'") != std::string::npos);
@@ -114,7 +115,8 @@ TEST_CASE("what would be counted twice, or written nowhere, is refused") {
   refused({"sweep", kSmall, "--gpus", "8,8"}, "--gpus: got 8 twice");
   refused({"sweep", kSmall, "--tp", "1,1"}, "--tp: got 1 twice");
   refused({"sweep", kSmall, "--objective", "cost", "--usd-per-gpu-hour", "4,5"}, "--usd-per-gpu-hour: got '5'");
-  refused({"sweep", kSmall, "--shard", "0/2", "--resume", folder.file("part"), "-o", folder.file("out.json")}, "-o: got a result of one shard");
+  refused({"sweep", kSmall, "--shard", "0/2", "--resume", folder.file("part"), "-o", folder.file("out.json")},
+          "-o: got a result of one shard");
   refused({"compare", kSmall, "--section", "layout"}, "did you mean layouts?");
 }
 
@@ -134,7 +136,7 @@ TEST_CASE("every refusal's example breaks that rule") {
     refused += row["count"].get<std::uint64_t>();
     const json check = run_json({"check", kSmall, "--layout", row["example_layout_id"]});
     CAPTURE(row["reason"]);
-    if (row["reason"] == "alias") continue;   // allowed, but another row's layout under a second name
+    if (row["reason"] == "alias") continue;  // allowed, but another row's layout under a second name
     CHECK(check["layout"]["ok"] == false);
     if (row["reason"] == "memory") {
       CHECK(check["verdict"]["fits"] == false);
@@ -172,10 +174,17 @@ TEST_CASE("a bad layout flag costs no file") {
 
 TEST_CASE("each command has each format") {
   const std::string id = run_json({"sweep", kSmall, "--top", "1"})["top"][0]["layout_id"];
-  const std::vector<std::vector<std::string>> commands = {
-      {"sweep", kSmall},       {"estimate", kSmall, "--layout", id}, {"check", kSmall, "--layout", id}, {"explain", kSmall, "--layout", id},
-      {"topo", kSmall, "--layout", id}, {"list", "models"}, {"list", "hardware"}, {"list", "stacks"},
-      {"list", "scenarios"},   {"list", "rules"}, {"list", "terms"}};
+  const std::vector<std::vector<std::string>> commands = {{"sweep", kSmall},
+                                                          {"estimate", kSmall, "--layout", id},
+                                                          {"check", kSmall, "--layout", id},
+                                                          {"explain", kSmall, "--layout", id},
+                                                          {"topo", kSmall, "--layout", id},
+                                                          {"list", "models"},
+                                                          {"list", "hardware"},
+                                                          {"list", "stacks"},
+                                                          {"list", "scenarios"},
+                                                          {"list", "rules"},
+                                                          {"list", "terms"}};
   for (const std::vector<std::string>& command : commands)
     for (const char* format : {"table", "csv", "json"}) {
       std::vector<std::string> args = command;

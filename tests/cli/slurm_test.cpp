@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The Slurm recipe of docs/many-machines.md, as it stands there: its scripts run under a stub of sbatch that starts the tasks one
-// after the other; what they ask of the program is then done here, and has to merge to the bytes of one sweep.
+// The Slurm recipe of docs/many-machines.md, as it stands there: its scripts run under a stub of sbatch that starts the
+// tasks one after the other; what they ask of the program is then done here, and has to merge to the bytes of one sweep.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -89,12 +89,14 @@ TEST_CASE("the Slurm array of the documentation merges to the bytes of one sweep
   write(folder.path / "submit.sh", script(document, "### Slurm array", 1));
   fs::copy_file(kSmall, folder.path / "study.json");
   const std::string home = "'" + folder.path.string() + "'";
-  REQUIRE(std::system(("cd " + home + " && CALLS=" + home + "/calls PATH=" + home + "/bin:\"$PATH\" sh -e submit.sh 2>/dev/null").c_str()) == 0);
+  REQUIRE(
+      std::system(("cd " + home + " && CALLS=" + home + "/calls PATH=" + home + "/bin:\"$PATH\" sh -e submit.sh 2>/dev/null")
+                      .c_str()) == 0);
 
   fs::remove_all(folder.path / "parts");
   fs::create_directories(folder.path / "parts");
   std::vector<std::vector<std::string>> calls = calls_in(folder.path / "calls");
-  REQUIRE(calls.size() == 33);   // 32 tasks and the merge
+  REQUIRE(calls.size() == 33);  // 32 tasks and the merge
   for (std::vector<std::string>& call : calls) {
     std::replace(call.begin(), call.end(), std::string("study.csv"), folder.file("study.csv"));
     const Ran ran = run(call);

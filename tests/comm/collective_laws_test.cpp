@@ -8,9 +8,8 @@ using block::CollectiveKind;
 using comm::collective_time;
 
 namespace {
-constexpr CollectiveKind kKinds[] = {CollectiveKind::all_reduce, CollectiveKind::all_gather,
-                                     CollectiveKind::reduce_scatter, CollectiveKind::all_to_all,
-                                     CollectiveKind::send_recv, CollectiveKind::broadcast};
+constexpr CollectiveKind kKinds[] = {CollectiveKind::all_reduce, CollectiveKind::all_gather, CollectiveKind::reduce_scatter,
+                                     CollectiveKind::all_to_all, CollectiveKind::send_recv,  CollectiveKind::broadcast};
 constexpr GpuGeneration kGenerations[] = {GpuGeneration::ampere, GpuGeneration::hopper, GpuGeneration::blackwell};
 }  // namespace
 
@@ -58,16 +57,13 @@ TEST_CASE("nothing beats the wire") {
 TEST_CASE("large messages reach most of the wire") {
   const comm::Network network = network_of(GpuGeneration::blackwell);
   const double bytes = 16e9;
-  CHECK(collective_time(CollectiveKind::all_gather, bytes, across(4, 8, 900, 50), network) <
-        1.1 * bytes * 31 / 32 / 400e9);
-  CHECK(collective_time(CollectiveKind::all_gather, bytes, one_domain(8, 900), network) <
-        bytes * 7 / 8 / (0.7 * 900e9));
+  CHECK(collective_time(CollectiveKind::all_gather, bytes, across(4, 8, 900, 50), network) < 1.1 * bytes * 31 / 32 / 400e9);
+  CHECK(collective_time(CollectiveKind::all_gather, bytes, one_domain(8, 900), network) < bytes * 7 / 8 / (0.7 * 900e9));
 }
 
 TEST_CASE("leaving the domain costs, and more members there bring more NICs") {
   const comm::Network network = network_of(GpuGeneration::blackwell);
-  for (const CollectiveKind kind :
-       {CollectiveKind::all_reduce, CollectiveKind::all_gather, CollectiveKind::all_to_all}) {
+  for (const CollectiveKind kind : {CollectiveKind::all_reduce, CollectiveKind::all_gather, CollectiveKind::all_to_all}) {
     const double inside = collective_time(kind, 1e9, one_domain(16, 900), network);
     const double two = collective_time(kind, 1e9, across(2, 8, 900, 50), network);
     const double sixteen = collective_time(kind, 1e9, across(16, 1, 900, 50), network);

@@ -51,7 +51,7 @@ TEST_CASE("inside a domain HybridEP is NVLink bytes over the fitted share, by ha
   const double copies = 4096 * hits * 14336 / 90e9 / 32;
   const double expected = std::pow(std::pow(links, 4) + std::pow(copies, 4), 0.25) + 40e-6;
   CHECK(comm::dispatch_time(t, one_domain(64, 900), with(Dispatcher::hybridep, 32)) == doctest::Approx(expected));
-  CHECK(expected < 1.01 * (links + 40e-6));   // 32 SMs keep out of the way
+  CHECK(expected < 1.01 * (links + 40e-6));  // 32 SMs keep out of the way
 }
 
 TEST_CASE("across domains the NIC carries a token once a domain") {
@@ -68,7 +68,7 @@ TEST_CASE("alltoall sends all k copies, and starts as any of NCCL's all-to-alls"
   const double expected = stream + 1e-6 * (10.4 + 0.287 * 7 + 2.90 * std::sqrt(stream * 1e6));
   CHECK(comm::dispatch_time(t, one_domain(8, 900), with(Dispatcher::alltoall)) == doctest::Approx(expected));
   auto few = t;
-  few.tokens = 1;   // what is left of an exchange that carries next to nothing
+  few.tokens = 1;  // what is left of an exchange that carries next to nothing
   const auto spread = across(8, 8, 900, 50);
   CHECK(comm::dispatch_time(few, spread, with(Dispatcher::alltoall)) > 1e-6 * (10.4 + 11.2));
   CHECK(comm::dispatch_time(few, spread, with(Dispatcher::alltoall)) < 60e-6);
@@ -85,13 +85,16 @@ TEST_CASE("de-duplication gains most over the network") {
 TEST_CASE("DeepEP in one node against measured kernels") {
   // ai-dynamo/aiconfigurator, DeepEP 1.2.1 normal mode (2026-07): 4,096 tokens, hidden 7,168, top 8 of 256, 24 SMs;
   // dispatch in fp8 and combine in bf16, us.
-  struct Row { int ranks; double nvlink, dispatch, combine; };
+  struct Row {
+    int ranks;
+    double nvlink, dispatch, combine;
+  };
   for (const Row& r : {Row{8, 450, 498, 961}, Row{8, 900, 440, 756}, Row{4, 900, 360, 597}}) {
     CAPTURE(r.dispatch);
     const auto links = one_domain(r.ranks, r.nvlink);
     const auto network = with(Dispatcher::deepep, 24);
-    const double dispatch =
-        comm::dispatch_time(tokens(CollectiveKind::dispatch, 4096, fp8_width(7168), 8, 256), links, network);
+    const double dispatch = comm::dispatch_time(tokens(CollectiveKind::dispatch, 4096, fp8_width(7168), 8, 256), links,
+                                                network);
     const double combine = comm::dispatch_time(tokens(CollectiveKind::combine, 4096, 14336, 8, 256), links, network);
     CHECK(dispatch * 1e6 == doctest::Approx(r.dispatch).epsilon(0.2));
     CHECK(combine * 1e6 == doctest::Approx(r.combine).epsilon(0.2));
@@ -100,7 +103,10 @@ TEST_CASE("DeepEP in one node against measured kernels") {
 
 TEST_CASE("DeepEP over 4 nodes of H100 against measured kernels, few and many SMs") {
   // The same tables, 32 ranks: us at 4, 8, 24 SMs.
-  struct Row { int sms; double dispatch, combine; };
+  struct Row {
+    int sms;
+    double dispatch, combine;
+  };
   for (const Row& r : {Row{4, 4761, 12010}, Row{8, 2570, 6184}, Row{24, 1791, 3522}}) {
     CAPTURE(r.sms);
     const auto links = across(4, 8, 450, 50);
@@ -115,13 +121,16 @@ TEST_CASE("DeepEP over 4 nodes of H100 against measured kernels, few and many SM
 TEST_CASE("HybridEP kernels on GB200 against published bandwidth") {
   // DeepEP hybrid-ep docs (2026-07), bf16 dispatch, kernel only, GB/s of received bytes (own part included) at 32 SMs:
   // 4,096 tokens, hidden 7,168, top 8, 8 local experts.
-  struct Row { int ranks; double gb_per_s; };
+  struct Row {
+    int ranks;
+    double gb_per_s;
+  };
   for (const Row& r : {Row{8, 764}, Row{16, 707}, Row{24, 666}, Row{32, 642}, Row{36, 632}}) {
     CAPTURE(r.ranks);
     const int experts = 8 * r.ranks;
     const double measured = 4096 * 14336 * block::expected_parts_hit(r.ranks, experts, 8) / (r.gb_per_s * 1e9);
-    const double got = comm::dispatch_time(tokens(CollectiveKind::dispatch, 4096, 14336, 8, experts),
-                                           one_domain(r.ranks, 900), with(Dispatcher::hybridep, 32));
+    const double got = comm::dispatch_time(tokens(CollectiveKind::dispatch, 4096, 14336, 8, experts), one_domain(r.ranks, 900),
+                                           with(Dispatcher::hybridep, 32));
     CHECK(got == doctest::Approx(measured).epsilon(0.2));
   }
 }

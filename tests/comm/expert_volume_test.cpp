@@ -35,6 +35,7 @@ TEST_CASE("ranks and domains hit are those of the experts' parts") {
 TEST_CASE("all etp ranks of an expert get the token: once each, in the domains that they span") {
   const block::Traffic t = tokens(2, 16, 4);
   CHECK(comm::expected_ranks_hit(t, links_of(32, 1)) == doctest::Approx(4 * block::expected_parts_hit(8, 16, 2)));
-  CHECK(comm::expected_domains_hit(t, links_of(32, 4)) == doctest::Approx(block::expected_parts_hit(4, 16, 2)));     // 8 ranks a domain
+  CHECK(comm::expected_domains_hit(t, links_of(32, 4)) ==
+        doctest::Approx(block::expected_parts_hit(4, 16, 2)));  // 8 ranks a domain
   CHECK(comm::expected_domains_hit(t, links_of(32, 16)) == doctest::Approx(2 * block::expected_parts_hit(8, 16, 2)));  // 2
 }

@@ -12,14 +12,23 @@ using block::CollectiveKind;
 
 namespace {
 
-struct Gpu { GpuGeneration generation; double nvlink; };
+struct Gpu {
+  GpuGeneration generation;
+  double nvlink;
+};
 constexpr Gpu kA100{GpuGeneration::ampere, 300};
 constexpr Gpu kH100{GpuGeneration::hopper, 450};
 constexpr Gpu kBlackwell{GpuGeneration::blackwell, 900};
 
 /// Times in us at 64 KiB, 1, 4, 8, 16, 32, 64, 256 and 512 MiB.
 constexpr double kMiBytes[] = {0.0625, 1, 4, 8, 16, 32, 64, 256, 512};
-struct Series { const char* name; Gpu gpu; CollectiveKind kind; int ranks; double us[9]; };
+struct Series {
+  const char* name;
+  Gpu gpu;
+  CollectiveKind kind;
+  int ranks;
+  double us[9];
+};
 
 constexpr CollectiveKind kAllReduce = CollectiveKind::all_reduce, kAllGather = CollectiveKind::all_gather,
                          kReduceScatter = CollectiveKind::reduce_scatter, kAllToAll = CollectiveKind::all_to_all;

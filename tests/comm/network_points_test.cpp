@@ -14,7 +14,10 @@ using block::CollectiveKind;
 namespace {
 
 constexpr double kLarge = 16;
-struct Row { int domains, members; double nic, gib, bus; };
+struct Row {
+  int domains, members;
+  double nic, gib, bus;
+};
 
 double bus_of(CollectiveKind kind, const Row& r) {
   const auto links = r.domains == 1 ? one_domain(r.members, 900) : across(r.domains, r.members, 900, r.nic);
@@ -26,12 +29,11 @@ double bus_of(CollectiveKind kind, const Row& r) {
 }  // namespace
 
 TEST_CASE("all-reduce in one rack and over racks, within 22 %") {
-  constexpr Row rows[] = {{1, 64, 50, kLarge, 892}, {1, 72, 50, 0.5, 586},    {1, 72, 50, 1, 700},
-                          {1, 72, 50, 2, 758},      {1, 72, 50, 8, 841},      {2, 72, 50, 0.5, 494},
-                          {2, 72, 50, 1, 596},      {2, 72, 50, 2, 680},      {2, 72, 50, 8, 793},
-                          {2, 72, 50, 16, 810},     {20, 72, 50, 0.5, 151},   {20, 72, 50, 1, 219},
-                          {20, 72, 50, 2, 287},     {20, 72, 50, 8, 381},     {20, 72, 50, 16, 406},
-                          {2, 64, 50, kLarge, 800}, {3, 64, 50, kLarge, 749}, {2, 64, 100, kLarge, 738}};
+  constexpr Row rows[] = {{1, 64, 50, kLarge, 892}, {1, 72, 50, 0.5, 586},    {1, 72, 50, 1, 700},    {1, 72, 50, 2, 758},
+                          {1, 72, 50, 8, 841},      {2, 72, 50, 0.5, 494},    {2, 72, 50, 1, 596},    {2, 72, 50, 2, 680},
+                          {2, 72, 50, 8, 793},      {2, 72, 50, 16, 810},     {20, 72, 50, 0.5, 151}, {20, 72, 50, 1, 219},
+                          {20, 72, 50, 2, 287},     {20, 72, 50, 8, 381},     {20, 72, 50, 16, 406},  {2, 64, 50, kLarge, 800},
+                          {3, 64, 50, kLarge, 749}, {2, 64, 100, kLarge, 738}};
   for (const Row& r : rows) {
     CAPTURE(r.domains);
     CAPTURE(r.gib);
@@ -40,9 +42,8 @@ TEST_CASE("all-reduce in one rack and over racks, within 22 %") {
 }
 
 TEST_CASE("all-reduce over HGX nodes is bound by the NICs, within 20 %") {
-  constexpr Row rows[] = {{4, 8, 50, 1.0 / 64, 64}, {4, 8, 50, 1.0 / 16, 157}, {4, 8, 50, 0.25, 229},
-                          {4, 8, 50, 0.5, 327},     {4, 8, 50, 1, 362},        {4, 8, 50, 16, 382},
-                          {2, 8, 100, kLarge, 767}};
+  constexpr Row rows[] = {{4, 8, 50, 1.0 / 64, 64}, {4, 8, 50, 1.0 / 16, 157}, {4, 8, 50, 0.25, 229},   {4, 8, 50, 0.5, 327},
+                          {4, 8, 50, 1, 362},       {4, 8, 50, 16, 382},       {2, 8, 100, kLarge, 767}};
   for (const Row& r : rows) {
     CAPTURE(r.gib);
     CHECK(bus_of(CollectiveKind::all_reduce, r) == doctest::Approx(r.bus).epsilon(0.2));
@@ -52,8 +53,8 @@ TEST_CASE("all-reduce over HGX nodes is bound by the NICs, within 20 %") {
 TEST_CASE("all-to-all over nodes is one NIC's rate times N/(N-1)") {
   // 48.5 GB/s a NIC over 16 nodes.
   CHECK(bus_of(CollectiveKind::all_to_all, {16, 8, 50, 2, 0}) == doctest::Approx(48.5 * 16 / 15).epsilon(0.05));
-  CHECK(bus_of(CollectiveKind::all_to_all, {2, 8, 100, kLarge, 0}) == doctest::Approx(181).epsilon(0.05));   // B300
-  CHECK(bus_of(CollectiveKind::all_to_all, {1, 64, 100, kLarge, 0}) == doctest::Approx(667).epsilon(0.1));   // GB300
+  CHECK(bus_of(CollectiveKind::all_to_all, {2, 8, 100, kLarge, 0}) == doctest::Approx(181).epsilon(0.05));  // B300
+  CHECK(bus_of(CollectiveKind::all_to_all, {1, 64, 100, kLarge, 0}) == doctest::Approx(667).epsilon(0.1));  // GB300
 }
 
 TEST_CASE("SHARP: neither steps nor ramp grow with the ranks; the published points are met") {
@@ -62,7 +63,8 @@ TEST_CASE("SHARP: neither steps nor ramp grow with the ranks; the published poin
   network.sharp = true;
   const auto bus = [&](double gib) {
     const double bytes = gib * kGiB, n = 64;
-    return 2 * (n - 1) / n * bytes / comm::collective_time(CollectiveKind::all_reduce, bytes, across(8, 8, 450, 50), network) / 1e9;
+    return 2 * (n - 1) / n * bytes / comm::collective_time(CollectiveKind::all_reduce, bytes, across(8, 8, 450, 50), network) /
+           1e9;
   };
   // An all-reduce of nothing: NCCL's latency of NVLS and of its tree over the network's switches, whatever the ranks.
   for (const int domains : {2, 64})
@@ -76,7 +78,7 @@ TEST_CASE("SHARP: neither steps nor ramp grow with the ranks; the published poin
     const auto links = across(domains, 8, 450, 50);
     const double with = comm::collective_time(CollectiveKind::all_reduce, 1e8, links, network);
     CHECK(with < comm::collective_time(CollectiveKind::all_reduce, 1e8, links, without));
-    if (before > 0) CHECK(with / before == doctest::Approx(1).epsilon(0.035));   // 2(n-1)/n alone
+    if (before > 0) CHECK(with / before == doctest::Approx(1).epsilon(0.035));  // 2(n-1)/n alone
     before = with;
     CHECK(comm::collective_time(CollectiveKind::all_gather, 1e8, links, network) ==
           comm::collective_time(CollectiveKind::all_gather, 1e8, links, without));

@@ -18,13 +18,9 @@ namespace {
 struct Wire {
   int ranks, members;
   std::vector<double> sent_inside, sent_across, received;
-  std::vector<std::vector<double>> holds;   ///< replayed contents, where a test uses them
+  std::vector<std::vector<double>> holds;  ///< replayed contents, where a test uses them
   Wire(int domains, int m)
-      : ranks(domains * m),
-        members(m),
-        sent_inside(std::size_t(ranks)),
-        sent_across(sent_inside),
-        received(sent_inside) {}
+      : ranks(domains * m), members(m), sent_inside(std::size_t(ranks)), sent_across(sent_inside), received(sent_inside) {}
   void send(int from, int to, double bytes) {
     if (from == to) return;
     (from / members == to / members ? sent_inside : sent_across)[std::size_t(from)] += bytes;
@@ -60,7 +56,9 @@ void replay_ring(Wire& w, double bytes, int passes) {
     }
 }
 
-struct Grid { int domains, members; };
+struct Grid {
+  int domains, members;
+};
 constexpr Grid kGrids[] = {{1, 2}, {1, 8}, {2, 4}, {4, 2}, {3, 1}, {4, 4}};
 
 comm::SentBytes closed_form(CollectiveKind kind, double bytes, const Grid& g) {
@@ -149,8 +147,7 @@ TEST_CASE("expert tokens without de-duplication: a copy a pick") {
     for (int rank = 0; rank < w.ranks; ++rank)
       for (int token = 0; token < kTokens; ++token)
         for (const int e : pick_experts(random, kExperts, kTopK)) w.send(rank, e / local, kWidth);
-    w.check_against(closed_form(Dispatcher::alltoall, expert_tokens(kTokens, kWidth, kTopK, kExperts), g),
-                    kSamplingError);
+    w.check_against(closed_form(Dispatcher::alltoall, expert_tokens(kTokens, kWidth, kTopK, kExperts), g), kSamplingError);
   }
 }
 
@@ -167,20 +164,18 @@ TEST_CASE("expert tokens with de-duplication: once a rank, once a domain over th
           domains.insert(e / local / g.members);
         }
         for (const int d : domains) {
-          const int entry = d * g.members + rank % g.members;   // the GPU on the sender's rail takes it in
+          const int entry = d * g.members + rank % g.members;  // the GPU on the sender's rail takes it in
           w.send(rank, entry == rank || d == rank / g.members ? rank : entry, kWidth);
           for (const int target : ranks)
             if (target / g.members == d) w.send(d == rank / g.members ? rank : entry, target, kWidth);
         }
       }
-    w.check_against(closed_form(Dispatcher::hybridep, expert_tokens(kTokens, kWidth, kTopK, kExperts), g),
-                    kSamplingError);
+    w.check_against(closed_form(Dispatcher::hybridep, expert_tokens(kTokens, kWidth, kTopK, kExperts), g), kSamplingError);
   }
 }
 
 TEST_CASE("a group of one sends nothing") {
-  for (const CollectiveKind kind :
-       {CollectiveKind::all_reduce, CollectiveKind::all_to_all, CollectiveKind::send_recv}) {
+  for (const CollectiveKind kind : {CollectiveKind::all_reduce, CollectiveKind::all_to_all, CollectiveKind::send_recv}) {
     const comm::SentBytes sent = closed_form(kind, 1e6, {1, 1});
     CHECK(sent.nvlink == 0);
     CHECK(sent.network == 0);

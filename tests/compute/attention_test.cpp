@@ -55,7 +55,7 @@ TEST_CASE("fp8 is quicker as far as exponentials allow: wide heads and MLA, not 
     return bf16 / (micro(kernel) - 12);
   };
   CHECK(gain(64) == doctest::Approx(1));
-  CHECK(gain(128) == doctest::Approx(1));   // 764 TF at 64 are 1528 at 128, where bf16 has 1559
+  CHECK(gain(128) == doctest::Approx(1));  // 764 TF at 64 are 1528 at 128, where bf16 has 1559
   CHECK(gain(256) == doctest::Approx(1.3));
   CHECK(gain(0) == doctest::Approx(1.3));
 }
@@ -75,7 +75,7 @@ TEST_CASE("few heads times sequences leave SMs idle: four heads at 4096 fill 64 
   few.m = many.m = 4096;
   few.groups = 4;
   many.groups = 64;
-  const double busy = micro(attention(128, 1e12, 4096)) - 12;   // nothing told of tiles
+  const double busy = micro(attention(128, 1e12, 4096)) - 12;  // nothing told of tiles
   CHECK(micro(few) - 12 == doctest::Approx(busy * (1 + 0.8 * 152 / 64)));
   CHECK(micro(many) - 12 == doctest::Approx(busy * (1 + 0.8 * 152 / 1024)));
 }

@@ -38,8 +38,8 @@ TEST_CASE("the sustained factor multiplies the factor of the number type") {
 
 TEST_CASE("a kind without a curve runs on its nearest") {
   const Device d = sample_device();
-  CHECK(d.gemm[Math::mxfp8].rate_tflops == 3241);            // the per-tensor path
-  CHECK(d.gemm[Math::fp32].rate_tflops == 1687 * 0.5);       // TF32
+  CHECK(d.gemm[Math::mxfp8].rate_tflops == 3241);       // the per-tensor path
+  CHECK(d.gemm[Math::fp32].rate_tflops == 1687 * 0.5);  // TF32
 
   Job ampere = sample_job();
   for (const Math kind : {Math::fp8, Math::fp8_block, Math::nvfp4}) ampere.hardware.gpu.gemm[kind] = {};

@@ -38,7 +38,7 @@ TEST_CASE("at the half-rate rows a group runs at half the rate") {
   const double flops = 2.0 * 64 * 190 * 8192 * 8192;
   Job job = sample_job();
   job.hardware.gpu.gemm[Math::bf16].k_half = 0;
-  job.hardware.gpu.hbm_tb_per_s.value = 1e6;                   // no memory arm
+  job.hardware.gpu.hbm_tb_per_s.value = 1e6;  // no memory arm
   const double t = grouped_gemm_time(grouped(Math::bf16, 64, 190, 8192, 8192), make_device(job)) - 10e-6;
   CHECK(flops / t == doctest::Approx(1687e12 * 1.06 / 2).epsilon(1e-6));
 }

@@ -12,8 +12,8 @@ TEST_CASE("bytes over the bandwidth that a kind of kernel reaches") {
   block::Kernel kernel;
   kernel.bytes = 3.85e9;
   CHECK(memory_time(kernel, d) == doctest::Approx(1e-3));
-  CHECK(expert_activation_time(kernel, d) == doctest::Approx(1.5e-3));   // the sample's factor
-  CHECK(permute_time(kernel, d) == doctest::Approx(1e-3));   // half of HBM, whatever element-wise kernels reach
+  CHECK(expert_activation_time(kernel, d) == doctest::Approx(1.5e-3));  // the sample's factor
+  CHECK(permute_time(kernel, d) == doctest::Approx(1e-3));              // half of HBM, whatever element-wise kernels reach
   kernel.bytes = 3.08e9;
   CHECK(quantize_time(kernel, d) == doctest::Approx(1e-3));
   kernel.fp4_cast = true;

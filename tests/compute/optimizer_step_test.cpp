@@ -34,7 +34,7 @@ TEST_CASE("moment types without the precision-aware optimizer change nothing") {
 }
 
 TEST_CASE("a step: shard, gradient buffer, quantised copies") {
-  const Device d = sample_device();   // 3.85 TB/s
+  const Device d = sample_device();  // 3.85 TB/s
   OptimizerSpec o;
   o.grad_buffer_dtype = DType::bf16;
   const OptimizerLoad load{1e8, 1e9, 1e9, 0, 0};
@@ -48,10 +48,9 @@ TEST_CASE("offload trades HBM time for the host link and the host's memory") {
   const Device d = sample_device();
   OptimizerLoad load{1.9e9, 0, 0, 1, 55e9};
   const double all = optimizer_step_time(load, {}, Precision::bf16, d);
-  CHECK(all == doctest::Approx(3.08).epsilon(0.05));           // measured 3.19 s: Qwen3-30B-A3B on 16 H100
+  CHECK(all == doctest::Approx(3.08).epsilon(0.05));  // measured 3.19 s: Qwen3-30B-A3B on 16 H100
   load.offload_fraction = 0.5;
-  CHECK(optimizer_step_time(load, {}, Precision::bf16, d) ==
-        doctest::Approx(all / 2 + 0.95e9 * 42 / d.memory_bandwidth));
+  CHECK(optimizer_step_time(load, {}, Precision::bf16, d) == doctest::Approx(all / 2 + 0.95e9 * 42 / d.memory_bandwidth));
 }
 
 TEST_CASE("Newton-Schulz: five iterations of 4 big small^2 + 2 small^3") {

@@ -38,7 +38,8 @@ TEST_CASE("every kind of kernel lands in its own sum") {
   CHECK(t.experts == grouped_gemm_time(kernel(KernelKind::grouped_gemm), d));
   CHECK(t.attention == attention_time(kernel(KernelKind::attention), d));
   CHECK(t.scan == scan_time(kernel(KernelKind::scan), d));
-  CHECK(t.memory == memory_time(kernel(KernelKind::memory), d) + expert_activation_time(kernel(KernelKind::expert_activation), d));
+  CHECK(t.memory ==
+        memory_time(kernel(KernelKind::memory), d) + expert_activation_time(kernel(KernelKind::expert_activation), d));
   CHECK(t.permute == permute_time(kernel(KernelKind::permute), d));
   CHECK(t.quantize == quantize_time(kernel(KernelKind::quantize), d));
   CHECK(t.wgrad == 0);

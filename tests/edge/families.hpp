@@ -32,7 +32,8 @@ inline const std::vector<Family>& all() {
       {"optimizer instances", "Llama-3-8B", "", R"("optimizer_instances": 2)"},
       {"optimizer offload", "Llama-3-8B", R"(, "optimizer": {"precision_aware": true})",
        R"("offload": {"optimizer_fraction": 0.5})"},
-      {"activation offload", "Qwen3-30B-A3B", R"(, "routing": "balanced")", R"("ep": 8, "offload": {"activation_modules": ["expert_fc1", "moe_act"]})"},
+      {"activation offload", "Qwen3-30B-A3B", R"(, "routing": "balanced")",
+       R"("ep": 8, "offload": {"activation_modules": ["expert_fc1", "moe_act"]})"},
       {"full recompute", "Llama-3-8B", "", R"("recompute": "full")"},
       {"selective recompute", "Qwen3-30B-A3B", "", R"("ep": 8, "recompute": "moe_act+layernorm")"},
       {"full-iteration graph", "Llama-3-8B", "", R"("cuda_graph": "full_iteration")"},
@@ -56,10 +57,10 @@ inline const std::vector<Family>& all() {
       {"fp8, per tensor", "Llama-3-8B", R"(, "precision": "fp8_tensorwise", "fp8_param_gather": true)", ""},
       {"fp8, per tensor, bf16 weights", "Llama-3-8B", R"(, "precision": "fp8_tensorwise", "fp8_param_gather": false)", ""},
       {"fp8, delayed scaling", "Llama-3-8B", R"(, "precision": "fp8_delayed", "fp8_param_gather": true)", ""},
-      {"mxfp8, bf16 weights", "Llama-3-8B", R"(, "precision": "mxfp8", "fp8_param_gather": false)", "",
-       "megatron-bridge-perf", "b200-hgx"},
-      {"nvfp4, bf16 weights", "Llama-3-8B", R"(, "precision": "nvfp4", "fp8_param_gather": false)", "",
-       "megatron-bridge-perf", "b200-hgx"},
+      {"mxfp8, bf16 weights", "Llama-3-8B", R"(, "precision": "mxfp8", "fp8_param_gather": false)", "", "megatron-bridge-perf",
+       "b200-hgx"},
+      {"nvfp4, bf16 weights", "Llama-3-8B", R"(, "precision": "nvfp4", "fp8_param_gather": false)", "", "megatron-bridge-perf",
+       "b200-hgx"},
       {"local graphs", "Llama-3-8B", "", R"("cuda_graph": "local")", "megatron-lm-2026-08"},
       {"compressed keys", "DeepSeek-V4-Flash", R"(, "routing": "balanced")", R"("ep": 8)"},
       {"frozen tower", "Qwen3-VL-8B", R"(, "frozen": ["vision_model", "vision_projection"])", ""},
@@ -67,7 +68,8 @@ inline const std::vector<Family>& all() {
       {"experts over allgather", "Qwen3-30B-A3B", "", R"("ep": 8, "dispatcher": "allgather")"},
       {"older layer-wise Muon", "Llama-3-8B", R"(, "optimizer": {"kind": "muon"})", R"("sharding": "layerwise")",
        "megatron-bridge-2026-08", "h100-hgx", R"(, "layerwise_whole_tensors": true)"},
-      {"sparse attention", "DeepSeek-V3.2", R"(, "mtp_layers": 0, "routing": "balanced")", R"("ep": 8, "recompute": "mla_up_proj")"},
+      {"sparse attention", "DeepSeek-V3.2", R"(, "mtp_layers": 0, "routing": "balanced")",
+       R"("ep": 8, "recompute": "mla_up_proj")"},
       {"Gemma-4", "Gemma-4-26B-A4B", R"(, "text_only": true, "routing": "balanced")", R"("ep": 8, "recompute": "moe")"},
       {"reward model", "Qwen3-8B", R"(, "task": "sft", "task_type": "seq_cls")", R"("tp": 2)"},
       {"gated DeltaNet", "Qwen3.5-35B-A3B", R"(, "text_only": true)", R"("ep": 8)"},
@@ -78,7 +80,8 @@ inline const std::vector<Family>& all() {
 inline Scenario scenario_of(const Family& f) {
   const std::string text = std::string(R"({"model": ")") + f.model + R"(", "hardware": ")" + f.hardware +
                            R"(", "gpus": 8, "training": {"sequence_length": 4096, "global_batch_size": 32)" + f.training +
-                           R"(}, "layout": {)" + f.layout + R"(}, "stack": {"profile": ")" + f.stack + R"(")" + f.switches + "}}";
+                           R"(}, "layout": {)" + f.layout + R"(}, "stack": {"profile": ")" + f.stack + R"(")" + f.switches +
+                           "}}";
   return io::parse_scenario(text, std::string(f.name) + ".json");
 }
 

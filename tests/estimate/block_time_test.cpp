@@ -51,7 +51,7 @@ TEST_CASE_FIXTURE(Fixture, "a launch costs the host PyTorch's way to it, one by 
   device.host_launch = 7e-6;
   device.driver_launch = 2e-6;
   TimedOp looped = op(GraphScope::attn);
-  looped.forward.looped = 4;   // of the ten
+  looped.forward.looped = 4;  // of the ten
   CHECK(1e6 * block_time({op(GraphScope::attn)}, Layout{}, rates).forward.host == doctest::Approx(10 * 7));
   CHECK(1e6 * block_time({looped}, Layout{}, rates).forward.host == doctest::Approx(6 * 7 + 4 * 2));
 }
@@ -60,13 +60,14 @@ TEST_CASE_FIXTURE(Fixture, "a graphed scope is one replay however many operation
   Layout layout;
   layout.cuda_graph = {CudaGraphImpl::transformer_engine, {GraphScope::attn}};
   const BlockTime t = block_time({op(GraphScope::attn), op(GraphScope::attn), op(std::nullopt)}, layout, rates);
-  CHECK(1e3 * t.forward.host == doctest::Approx(1 + 3));   // the eager one, and a replay of three calls
+  CHECK(1e3 * t.forward.host == doctest::Approx(1 + 3));  // the eager one, and a replay of three calls
   CHECK(1e6 * t.forward.gaps == doctest::Approx(10 + 2 * 4));
   layout.cuda_graph = {CudaGraphImpl::full_iteration, {}};
   CHECK(block_time({op(GraphScope::attn), op(std::nullopt)}, layout, rates).forward.host == 0);
 }
 
-TEST_CASE_FIXTURE(Fixture, "a checkpoint costs the host 5 calls forward and 12 backward, nothing in a graph of the whole iteration") {
+TEST_CASE_FIXTURE(Fixture,
+                  "a checkpoint costs the host 5 calls forward and 12 backward, nothing in a graph of the whole iteration") {
   const CheckpointHost host = checkpoint_host(3, CudaGraph{}, rates);
   CHECK(1e3 * host.forward == doctest::Approx(3 * 5));
   CHECK(1e3 * host.backward == doctest::Approx(3 * 12));
@@ -76,8 +77,8 @@ TEST_CASE_FIXTURE(Fixture, "a checkpoint costs the host 5 calls forward and 12 b
 TEST_CASE_FIXTURE(Fixture, "selective recompute reruns the operations of its modules only") {
   Layout layout;
   layout.recompute = {RecomputeGranularity::selective, {RecomputeModule::mlp}};
-  const BlockTime t =
-      block_time({op(std::nullopt, {RecomputeModule::mlp}), op(std::nullopt, {RecomputeModule::core_attn})}, layout, rates);
+  const BlockTime t = block_time({op(std::nullopt, {RecomputeModule::mlp}), op(std::nullopt, {RecomputeModule::core_attn})},
+                                 layout, rates);
   CHECK(t.rerun.gemm == doctest::Approx(1e-3));
   // Random states saved forward; saved, set and restored around the second run, which calls its operation again.
   CHECK(t.forward.host == doctest::Approx((2 + 5) * 1e-3));
@@ -87,7 +88,7 @@ TEST_CASE_FIXTURE(Fixture, "selective recompute reruns the operations of its mod
 TEST_CASE_FIXTURE(Fixture, "user buffers leave what outlasts the product, and one piece of the shorter of the two") {
   Layout layout;
   layout.tp = 4;
-  TimedOp timed = op(std::nullopt);             // a product of 1 ms forward
+  TimedOp timed = op(std::nullopt);  // a product of 1 ms forward
   timed.forward_traffic.tp = 0.4e-3;
   CHECK(1e3 * block_time({timed}, layout, rates).forward.tp == doctest::Approx(0.4));
   layout.overlap.tp_comm = true;
@@ -104,7 +105,7 @@ TEST_CASE_FIXTURE(Fixture, "traffic hides no longer than what it runs beside") {
   CHECK(1e3 * beside_product.forward.hidden == doctest::Approx(1));
 
   Layout ring;
-  ring.cp = 2;                                  // one exchange beside the first of two steps
+  ring.cp = 2;  // one exchange beside the first of two steps
   timed.forward_traffic = {};
   timed.forward_traffic.cp_hidden = 1.5e-3;
   timed.forward.attention = 2e-3;

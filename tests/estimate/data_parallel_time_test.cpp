@@ -38,8 +38,8 @@ TEST_CASE("no pipeline: reductions hide behind the last backward, gathers behind
 TEST_CASE("without interleaving each stage gathers when its first forward comes: delays add up") {
   // Three stages of 0.5 s; the first hides its own.
   CHECK(equal_stages(layout(4, 1, true), {0, 0.5, 0, 0}).exposed == doctest::Approx(3 * 0.5));
-  CHECK(equal_stages(layout(4, 1, true), {0, 0.5, 0, 0}, true).exposed == doctest::Approx(3 * 0.5));   // nothing to align
-  CHECK(equal_stages(layout(4, 1, false), {0, 0.5, 0, 0}).exposed == doctest::Approx(0.5));            // all at once, after the optimizer
+  CHECK(equal_stages(layout(4, 1, true), {0, 0.5, 0, 0}, true).exposed == doctest::Approx(3 * 0.5));  // nothing to align
+  CHECK(equal_stages(layout(4, 1, false), {0, 0.5, 0, 0}).exposed == doctest::Approx(0.5));  // all at once, after the optimizer
 }
 
 TEST_CASE("aligned gathers of an interleaved pipeline delay it by the latest one") {

@@ -52,7 +52,7 @@ TEST_CASE("long exchanges hide as far as the compute beside them reaches") {
 
 TEST_CASE("hidden traffic slows compute the more, the more SMs the dispatcher takes") {
   const auto time = [](int sms) { return layer(0.25, Dispatcher::hybridep, sms).forward.device(1, 0.2); };
-  CHECK(time(32) == doctest::Approx(layer(0.25).forward.device(1, 0.2)));   // as the fitted runs have it
+  CHECK(time(32) == doctest::Approx(layer(0.25).forward.device(1, 0.2)));  // as the fitted runs have it
   CHECK(time(16) == doctest::Approx(1.5 + 0.1 * 0.5));
   CHECK(time(108) > time(32));
   // Sums of stages read the same through a load.

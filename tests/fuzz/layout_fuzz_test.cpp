@@ -19,9 +19,13 @@ class Random {
  public:
   explicit Random(unsigned seed) : engine_(seed) {}
   template <class T>
-  T one_of(std::initializer_list<T> values) { return *(values.begin() + engine_() % values.size()); }
+  T one_of(std::initializer_list<T> values) {
+    return *(values.begin() + engine_() % values.size());
+  }
   template <class E>
-  E any() { return E(engine_() % kCount<E>); }
+  E any() {
+    return E(engine_() % kCount<E>);
+  }
   bool rarely() { return engine_() % 6 == 0; }
   template <class E>
   EnumSet<E> some() {
@@ -77,8 +81,11 @@ Layout random_layout(Random& random) {
   l.recompute.num_layers = random.one_of({1, 2, 7});
   if (random.rarely()) l.cuda_graph.impl = random.any<CudaGraphImpl>();
   if (l.cuda_graph.impl == CudaGraphImpl::transformer_engine) l.cuda_graph.scopes = random.some<GraphScope>();
-  l.overlap = {.grad_reduce = !random.rarely(), .param_gather = !random.rarely(), .tp_comm = random.rarely(),
-               .expert_alltoall = random.rarely(), .delay_wgrad = random.rarely()};
+  l.overlap = {.grad_reduce = !random.rarely(),
+               .param_gather = !random.rarely(),
+               .tp_comm = random.rarely(),
+               .expert_alltoall = random.rarely(),
+               .delay_wgrad = random.rarely()};
   if (random.rarely()) l.offload.optimizer_fraction = random.one_of({0.25, 1.0});
   if (random.rarely()) l.offload.activation_modules = random.some<OffloadModule>();
   if (random.rarely()) l.split = {SplitKind::first_last, random.one_of({1, 3, 9}), random.one_of({1, 2, 11}), false, false, ""};

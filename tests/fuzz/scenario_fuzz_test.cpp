@@ -59,20 +59,11 @@ std::string damage_bytes(std::string text, std::mt19937& random) {
   for (int i = 0; i < edits && !text.empty(); ++i) {
     const std::size_t at = random() % text.size();
     switch (random() % 5) {
-      case 0:
-        text[at] = char(random() % 256);
-        break;
-      case 1:
-        text.erase(at, 1 + random() % 20);
-        break;
-      case 2:
-        text.insert(at, text.substr(random() % text.size(), 1 + random() % 30));
-        break;
-      case 3:
-        text.resize(at);
-        break;
-      default:
-        text.insert(at, 1, "{}[],:\"0-e.\\"[random() % 12]);
+      case 0: text[at] = char(random() % 256); break;
+      case 1: text.erase(at, 1 + random() % 20); break;
+      case 2: text.insert(at, text.substr(random() % text.size(), 1 + random() % 30)); break;
+      case 3: text.resize(at); break;
+      default: text.insert(at, 1, "{}[],:\"0-e.\\"[random() % 12]);
     }
   }
   return text;

@@ -42,7 +42,7 @@ std::vector<std::string> words_of(const std::string& line) {
 
 std::string output_of(const std::string& command) {
   std::vector<std::string> args = words_of(command);
-  args.erase(args.begin(), args.begin() + 2);   // "$", "shardfit"
+  args.erase(args.begin(), args.begin() + 2);  // "$", "shardfit"
   std::ostringstream out, err;
   const int code = shardfit::cli::run(args, out, err);
   CAPTURE(err.str());
@@ -63,8 +63,10 @@ std::string with_outputs(const std::string& text) {
   std::string made, line;
   bool in_block = false, in_output = false;
   while (std::getline(lines, line)) {
-    if (line == "```console") in_block = true;
-    else if (in_block && line == "```") in_block = in_output = false;
+    if (line == "```console")
+      in_block = true;
+    else if (in_block && line == "```")
+      in_block = in_output = false;
     if (in_block && line.starts_with("$ shardfit ")) {
       std::string command = line;
       made += line + "\n";

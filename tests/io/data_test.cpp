@@ -70,8 +70,8 @@ TEST_CASE("a model by alias, and one that nobody knows") {
 
 TEST_CASE("all 7 clusters read, every figure with a source") {
   const auto names = io::list_hardware();
-  CHECK(names == std::vector<std::string>{"a100-hgx", "b200-hgx", "b300-hgx", "gb200-nvl72", "gb300-nvl72",
-                                          "h100-hgx", "h200-hgx"});
+  CHECK(names ==
+        std::vector<std::string>{"a100-hgx", "b200-hgx", "b300-hgx", "gb200-nvl72", "gb300-nvl72", "h100-hgx", "h200-hgx"});
   for (const std::string& name : names) {
     CAPTURE(name);
     const HardwareSpec h = io::load_hardware(name);
@@ -82,10 +82,8 @@ TEST_CASE("all 7 clusters read, every figure with a source") {
       const auto math = static_cast<Math>(i);
       CHECK(h.gpu.gemm[math].rate_tflops <= h.gpu.peak_tflops[math].value);
     }
-    CHECK(std::any_of(h.gpu.attention.begin(), h.gpu.attention.end(),
-                      [](const auto& c) { return c.head_dim == 128; }));
-    CHECK(std::any_of(h.gpu.attention.begin(), h.gpu.attention.end(),
-                      [](const auto& c) { return c.head_dim == 0; }));
+    CHECK(std::any_of(h.gpu.attention.begin(), h.gpu.attention.end(), [](const auto& c) { return c.head_dim == 128; }));
+    CHECK(std::any_of(h.gpu.attention.begin(), h.gpu.attention.end(), [](const auto& c) { return c.head_dim == 0; }));
     CHECK_FALSE(h.gpu.hbm_tb_per_s.source.empty());
     CHECK(h.gpu.memory_usable_gib.value < h.gpu.memory_nominal_gb.value);
   }
@@ -118,7 +116,7 @@ TEST_CASE("the shared coefficients lie inside their ranges") {
     CHECK(v.value <= v.high);
     CHECK_FALSE(v.meaning.empty());
   }
-  CHECK(t[Coefficient::host_launch_us] > 3);   // a launch through PyTorch costs microseconds, not tens of them
+  CHECK(t[Coefficient::host_launch_us] > 3);  // a launch through PyTorch costs microseconds, not tens of them
   CHECK(t[Coefficient::host_launch_us] < 15);
 }
 

@@ -17,7 +17,8 @@ constexpr const char* kQwen3Moe = R"({"architectures": ["Qwen3MoeForCausalLM"], 
   "intermediate_size": 6144, "moe_intermediate_size": 768, "num_experts": 128, "num_experts_per_tok": 8, "decoder_sparse_step": 1,
   "mlp_only_layers": [], "tie_word_embeddings": false, "max_position_embeddings": 40960, "attention_bias": false, "hidden_act": "silu",
   "sliding_window": null, "use_sliding_window": false, "torch_dtype": "bfloat16", "rope_theta": 1000000.0, "norm_topk_prob": true})";
-constexpr const char* kDeepSeek = R"({"architectures": ["DeepseekV3ForCausalLM"], "model_type": "deepseek_v3", "hidden_size": 7168,
+constexpr const char* kDeepSeek =
+    R"({"architectures": ["DeepseekV3ForCausalLM"], "model_type": "deepseek_v3", "hidden_size": 7168,
   "num_hidden_layers": 61, "num_attention_heads": 128, "num_key_value_heads": 128, "q_lora_rank": 1536, "kv_lora_rank": 512,
   "qk_nope_head_dim": 128, "qk_rope_head_dim": 64, "v_head_dim": 128, "vocab_size": 129280, "intermediate_size": 18432,
   "moe_intermediate_size": 2048, "n_routed_experts": 256, "n_shared_experts": 1, "num_experts_per_tok": 8, "first_k_dense_replace": 3,
@@ -27,7 +28,8 @@ constexpr const char* kMixtral = R"({"architectures": ["MixtralForCausalLM"], "m
   "num_hidden_layers": 32, "num_attention_heads": 32, "num_key_value_heads": 8, "vocab_size": 32000, "intermediate_size": 14336,
   "num_local_experts": 8, "num_experts_per_tok": 2, "tie_word_embeddings": false, "max_position_embeddings": 32768, "sliding_window": null,
   "hidden_act": "silu"})";
-constexpr const char* kLlama = R"({"architectures": ["LlamaForCausalLM"], "model_type": "llama", "hidden_size": 4096, "num_hidden_layers": 32,
+constexpr const char* kLlama =
+    R"({"architectures": ["LlamaForCausalLM"], "model_type": "llama", "hidden_size": 4096, "num_hidden_layers": 32,
   "num_attention_heads": 32, "num_key_value_heads": 8, "vocab_size": 128256, "intermediate_size": 14336, "tie_word_embeddings": false,
   "max_position_embeddings": 8192, "attention_bias": false, "hidden_act": "silu"})";
 
@@ -40,8 +42,10 @@ constexpr const char* kGlm = R"({"architectures": ["GlmMoeDsaForCausalLM"], "mod
   "index_topk_pattern": null, "max_position_embeddings": 1048576, "hidden_act": "silu"})";
 
 std::string scenario(const std::string& model, int ep) {
-  return R"({"model": )" + model + R"(, "hardware": "gb200-nvl72", "gpus": 64, "training": {"sequence_length": 4096, "global_batch_size": 64},
-    "layout": {"ep": )" + std::to_string(ep) + "}}";
+  return R"({"model": )" + model +
+         R"(, "hardware": "gb200-nvl72", "gpus": 64, "training": {"sequence_length": 4096, "global_batch_size": 64},
+    "layout": {"ep": )" +
+         std::to_string(ep) + "}}";
 }
 
 Estimate estimate_of(const std::string& model, int ep) {
@@ -59,9 +63,14 @@ std::string refusal(std::string config, const std::string& from, const std::stri
 }  // namespace
 
 TEST_CASE("a configuration of Hugging Face is the model that ships") {
-  const struct { const char *name, *config; int ep; } models[] = {
-      {"\"Qwen3-30B-A3B\"", kQwen3Moe, 8}, {"\"DeepSeek-V3\"", kDeepSeek, 64}, {"\"Mixtral-8x7B\"", kMixtral, 8}, {"\"Llama-3-8B\"", kLlama, 1},
-      {"\"GLM-5.2\"", kGlm, 64}};
+  const struct {
+    const char *name, *config;
+    int ep;
+  } models[] = {{"\"Qwen3-30B-A3B\"", kQwen3Moe, 8},
+                {"\"DeepSeek-V3\"", kDeepSeek, 64},
+                {"\"Mixtral-8x7B\"", kMixtral, 8},
+                {"\"Llama-3-8B\"", kLlama, 1},
+                {"\"GLM-5.2\"", kGlm, 64}};
   for (const auto& m : models) {
     CAPTURE(m.name);
     const Estimate shipped = estimate_of(m.name, m.ep), read = estimate_of(m.config, m.ep);
@@ -86,13 +95,16 @@ TEST_CASE("what a configuration cannot tell is refused with its place") {
   CHECK(refusal(kLlama, "\"llama\"", "\"mamba2\"").find("models/README.md") != std::string::npos);
   CHECK(refusal(kLlama, "\"silu\"", "\"gelu\"").find("/model/hidden_act") != std::string::npos);
   CHECK(refusal(kLlama, "\"hidden_size\": 4096", "\"hidden_size\": -1").find("/model/hidden_size") != std::string::npos);
-  CHECK(refusal(kQwen3Moe, "\"use_sliding_window\": false", "\"use_sliding_window\": true").find("/model/use_sliding_window") != std::string::npos);
-  CHECK(refusal(kDeepSeek, "\"n_routed_experts\": 256, ", "").find("/model/n_routed_experts: got nothing") != std::string::npos);
+  CHECK(refusal(kQwen3Moe, "\"use_sliding_window\": false", "\"use_sliding_window\": true").find("/model/use_sliding_window") !=
+        std::string::npos);
+  CHECK(refusal(kDeepSeek, "\"n_routed_experts\": 256, ", "").find("/model/n_routed_experts: got nothing") !=
+        std::string::npos);
 }
 
 TEST_CASE("what a family's code does where its configuration is silent") {
   std::string native = kDeepSeek;
-  for (const std::string key : {"\"topk_method\": \"noaux_tc\", ", "\"scoring_func\": \"sigmoid\","}) native.erase(native.find(key), key.size());
+  for (const std::string key : {"\"topk_method\": \"noaux_tc\", ", "\"scoring_func\": \"sigmoid\","})
+    native.erase(native.find(key), key.size());
   CHECK(estimate_of(native, 64).verdict.need == estimate_of("\"DeepSeek-V3\"", 64).verdict.need);
 
   // DeepSeek counts layers from 0, Qwen from 1.
@@ -108,11 +120,15 @@ TEST_CASE("what a family's code does where its configuration is silent") {
 }
 
 TEST_CASE("keys that are not read are refused or told, never passed over") {
-  CHECK(refusal(kDeepSeek, "\"moe_layer_freq\"", "\"attention_bias\": true, \"moe_layer_freq\"").find("/model/attention_bias") != std::string::npos);
+  CHECK(
+      refusal(kDeepSeek, "\"moe_layer_freq\"", "\"attention_bias\": true, \"moe_layer_freq\"").find("/model/attention_bias") !=
+      std::string::npos);
   CHECK(refusal(kLlama, "\"hidden_act\"", "\"layer_types\": [\"full_attention\", \"sliding_attention\"], \"hidden_act\"")
             .find("/model/layer_types/1: got \"sliding_attention\"") != std::string::npos);
-  CHECK(refusal(kLlama, "\"num_attention_heads\": 32", "\"num_attention_heads\": 33").find("/model/num_attention_heads") != std::string::npos);
-  CHECK(refusal(kQwen3Moe, "\"mlp_only_layers\": []", "\"mlp_only_layers\": [48]").find("/model/mlp_only_layers") != std::string::npos);
+  CHECK(refusal(kLlama, "\"num_attention_heads\": 32", "\"num_attention_heads\": 33").find("/model/num_attention_heads") !=
+        std::string::npos);
+  CHECK(refusal(kQwen3Moe, "\"mlp_only_layers\": []", "\"mlp_only_layers\": [48]").find("/model/mlp_only_layers") !=
+        std::string::npos);
 
   std::string odd = kLlama;
   odd.replace(odd.find("\"hidden_act\""), 12, "\"num_experts\": 8, \"logit_scale\": 0, \"rope_theta\": 5e5, \"hidden_act\"");
@@ -122,5 +138,6 @@ TEST_CASE("keys that are not read are refused or told, never passed over") {
     return all;
   };
   CHECK(notes(odd).find("not read: num_experts (model)") != std::string::npos);
-  for (const char* config : {kLlama, kMixtral, kQwen3Moe, kDeepSeek, kGlm}) CHECK(notes(config).find("not read") == std::string::npos);
+  for (const char* config : {kLlama, kMixtral, kQwen3Moe, kDeepSeek, kGlm})
+    CHECK(notes(config).find("not read") == std::string::npos);
 }

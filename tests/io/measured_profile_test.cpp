@@ -45,13 +45,14 @@ TEST_CASE("a run that was compared with a benchmark follows its recipe; a card a
            R"(", "model": "Qwen3-30B-A3B", "hardware": "h100-hgx", "gpus": 16, "training": {"task": "pretrain",
            "sequence_length": 4096}, "layout": {"ep": 16}, "stack": {"software": "Megatron-Bridge"}})";
   };
-  const auto runs = read("[" + row("issue", "q", "") + "," + row("perf-guide", "q", "") + "," + row("issue", "other", "") + "," +
-                         row("issue", "q", "functional") + "," + row("issue", "", "") + "," + row("perf-guide", "", "") + "]");
+  const auto runs = read("[" + row("issue", "q", "") + "," + row("perf-guide", "q", "") + "," + row("issue", "other", "") +
+                         "," + row("issue", "q", "functional") + "," + row("issue", "", "") + "," + row("perf-guide", "", "") +
+                         "]");
   const auto stack = [&](int i) { return runs[std::size_t(i)].scenario.job.stack.name; };
   CHECK(stack(0) == "megatron-bridge-perf");
   CHECK(stack(2) == "megatron-bridge-2026-08");
   CHECK(stack(3) == "megatron-bridge-2026-08");
-  CHECK(stack(4) == "megatron-bridge-2026-08");   // rows without a group are compared with nothing
+  CHECK(stack(4) == "megatron-bridge-2026-08");  // rows without a group are compared with nothing
 }
 
 TEST_CASE("older code deals out whole tensors") {
@@ -63,13 +64,15 @@ TEST_CASE("older code deals out whole tensors") {
 
 TEST_CASE("the fused loss makes an fp32 gradient since the container of 26.08") {
   const auto has = [](const std::string& fields) {
-    const auto runs = read((R"([{"id": "a", "model": "Llama-3-8B", "hardware": "gb200-nvl72", "gpus": 8, "status": "published", )" + fields +
-                            R"("training": {"sequence_length": 8192, "global_batch_size": 128}, "layout": {}}])").c_str());
+    const auto runs = read(
+        (R"([{"id": "a", "model": "Llama-3-8B", "hardware": "gb200-nvl72", "gpus": 8, "status": "published", )" + fields +
+         R"("training": {"sequence_length": 8192, "global_batch_size": 128}, "layout": {}}])")
+            .c_str());
     return runs[0].scenario.job.stack.te_fp32_loss_gradient;
   };
   CHECK(has(R"("release": "26.08", "date": "2026-08-11", )"));
   CHECK_FALSE(has(R"("release": "26.06.01", "date": "2026-07-21", )"));
-  CHECK_FALSE(has(R"("date": "2026-08-12", )"));   // names no container
+  CHECK_FALSE(has(R"("date": "2026-08-12", )"));  // names no container
   CHECK(has(R"("release": "HEAD", "date": "2026-08-22", )"));
   CHECK(has(R"("stack": {"te_fp32_loss_gradient": true}, )"));
 }

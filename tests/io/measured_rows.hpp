@@ -38,7 +38,8 @@ inline std::vector<MeasuredRun> read(const std::string& rows) {
 /// Whether an assumption of the run has these words.
 inline bool told(const MeasuredRun& run, const std::string& words) {
   const auto& notes = run.scenario.assumptions;
-  return std::any_of(notes.begin(), notes.end(), [&](const std::string& note) { return note.find(words) != std::string::npos; });
+  return std::any_of(notes.begin(), notes.end(),
+                     [&](const std::string& note) { return note.find(words) != std::string::npos; });
 }
 
 }  // namespace shardfit::io_test

@@ -112,8 +112,9 @@ TEST_CASE("a capacity drops tokens unless the row says that none are") {
 
 TEST_CASE("a task or a model named after what its end makes has no logits; a name that only sounds like it has") {
   const auto one = [](const std::string& model, const std::string& task) {
-    return read(R"([{"id": "x", "model": )" + model + R"(, "hardware": "h100-hgx", "gpus": 8, "training": {"task": ")" + task +
-                R"(", "sequence_length": 4096, "global_batch_size": 8}, "layout": {"tp": 1}, "measured": {"outcome": "fits"}}])")
+    return read(
+               R"([{"id": "x", "model": )" + model + R"(, "hardware": "h100-hgx", "gpus": 8, "training": {"task": ")" + task +
+               R"(", "sequence_length": 4096, "global_batch_size": 8}, "layout": {"tp": 1}, "measured": {"outcome": "fits"}}])")
         .front()
         .scenario.job.training;
   };

@@ -15,7 +15,8 @@ const io::PartialKey kKey{"shardfit 1 (cost model 1)", "0123456789abcdef", "fedc
 
 Candidate candidate(std::uint64_t index) {
   // Figures that no short decimal hits.
-  return {index, {1.0 / 3 + double(index), 8192 / 3.0, Bytes(123'456'789'012), true, 3, MemoryMoment::backward, TimeTerm::experts}};
+  return {index,
+          {1.0 / 3 + double(index), 8192 / 3.0, Bytes(123'456'789'012), true, 3, MemoryMoment::backward, TimeTerm::experts}};
 }
 
 PartialSweep part() {
@@ -29,7 +30,8 @@ PartialSweep part() {
   p.best = {{-0.1, candidate(5)}, {2.0 / 7, candidate(6)}};
   p.front = {{{0.1, 0.2, 0.3, 0}, candidate(9)}};
   p.with_more_memory[1] = Ranked{1e-17, candidate(11)};
-  p.rejected = {{kRefusedByMemory, 3, 1, {kRefusedByMemory}}, {kRefusedAsAlias, 1, 2, {kRefusedAsAlias}}, {0, 8, 4, {0, -3, 64}}};
+  p.rejected = {
+      {kRefusedByMemory, 3, 1, {kRefusedByMemory}}, {kRefusedAsAlias, 1, 2, {kRefusedAsAlias}}, {0, 8, 4, {0, -3, 64}}};
   return p;
 }
 

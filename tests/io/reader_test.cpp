@@ -21,8 +21,7 @@ Value root(const Json& j) { return Value(j, {"s.json", ""}); }
 TEST_CASE("syntax errors name line and column") {
   CHECK(message_of([] { json("{\"tp\": 2,\n \"cp\" 1}"); }) ==
         "s.json: line 2, column 7: got unexpected number literal, expected ':'");
-  CHECK(message_of([] { json("[1, 2"); }) ==
-        "s.json: line 1, column 6: got unexpected end of input, expected ']'");
+  CHECK(message_of([] { json("[1, 2"); }) == "s.json: line 1, column 6: got unexpected end of input, expected ']'");
   CHECK(message_of([] { json(""); }).find("s.json: line 1, column 1: got ") == 0);
 }
 
@@ -34,8 +33,7 @@ TEST_CASE("a key given twice is refused") {
 
 TEST_CASE("deep nesting is refused, not walked") {
   const std::string deep(200000, '[');
-  CHECK(message_of([&] { parse_json(deep, "s.json"); }).find("nested more than 64 deep") !=
-        std::string::npos);
+  CHECK(message_of([&] { parse_json(deep, "s.json"); }).find("nested more than 64 deep") != std::string::npos);
 }
 
 TEST_CASE("an unknown key comes with the nearest known one") {
@@ -52,19 +50,13 @@ TEST_CASE("an unknown key comes with the nearest known one") {
 }
 
 TEST_CASE("wrong types and impossible values") {
-  const Json j =
-      json(R"({"tp": 0, "cp": 2.5, "pp": "four", "ep": 1e30, "frac": 1.5, "on": 1, "name": 3, "list": {}})");
+  const Json j = json(R"({"tp": 0, "cp": 2.5, "pp": "four", "ep": 1e30, "frac": 1.5, "on": 1, "name": 3, "list": {}})");
   Object o(root(j));
-  CHECK(message_of([&] { o.get("tp", 1, 1); }) ==
-        "s.json: /tp: got 0, expected a whole number of at least 1");
-  CHECK(message_of([&] { o.get("cp", 1, 1); }) ==
-        "s.json: /cp: got 2.5, expected a whole number of at least 1");
-  CHECK(message_of([&] { o.get("pp", 1, 1, 64); }) ==
-        "s.json: /pp: got \"four\", expected a whole number from 1 to 64");
-  CHECK(message_of([&] { o.get("ep", 1, 1); }) ==
-        "s.json: /ep: got 1e+30, expected a whole number of at least 1");
-  CHECK(message_of([&] { o.get("frac", 0.0, 0.0, 1.0); }) ==
-        "s.json: /frac: got 1.5, expected a number from 0 to 1");
+  CHECK(message_of([&] { o.get("tp", 1, 1); }) == "s.json: /tp: got 0, expected a whole number of at least 1");
+  CHECK(message_of([&] { o.get("cp", 1, 1); }) == "s.json: /cp: got 2.5, expected a whole number of at least 1");
+  CHECK(message_of([&] { o.get("pp", 1, 1, 64); }) == "s.json: /pp: got \"four\", expected a whole number from 1 to 64");
+  CHECK(message_of([&] { o.get("ep", 1, 1); }) == "s.json: /ep: got 1e+30, expected a whole number of at least 1");
+  CHECK(message_of([&] { o.get("frac", 0.0, 0.0, 1.0); }) == "s.json: /frac: got 1.5, expected a number from 0 to 1");
   CHECK(message_of([&] { o.get("on", false); }) == "s.json: /on: got 1, expected true or false");
   CHECK(message_of([&] { o.get("name", "x"); }) == "s.json: /name: got 3, expected a text");
   CHECK(message_of([&] { o.at("list").as_list(); }) == "s.json: /list: got an object, expected a list");

@@ -33,8 +33,7 @@ TEST_CASE("every published setting is of blocks that read, for hardware and mode
     Json training = s.blocks.value("training", Json::object());
     training["precision"] = s.precision;
     for (const std::string& model : s.models.empty() ? std::vector<std::string>{"Llama-3-8B"} : s.models)
-      for (const std::string& hardware : s.hardware.empty() ? std::vector<std::string>{"gb200-nvl72"} : s.hardware)
-      {
+      for (const std::string& hardware : s.hardware.empty() ? std::vector<std::string>{"gb200-nvl72"} : s.hardware) {
         Json json = scenario(model, hardware, training);
         for (const char* block : {"layout", "stack"})
           if (s.blocks.contains(block)) json[block].update(s.blocks[block]);
@@ -56,7 +55,7 @@ TEST_CASE("a setting is filled in whole, from its day on, and never over a state
   const Json& early = early_run["training"];
   io::fill_from_recipes(settings, {kModel, "gb200-nvl72", "nvfp4", "2026-04-06"}, early_run);
   CHECK(!early.contains("num_layers_at_end_in_bf16"));
-  CHECK(early["fp8_param_gather"] == false);   // no recipe gathered fp4 parameters then
+  CHECK(early["fp8_param_gather"] == false);  // no recipe gathered fp4 parameters then
 
   Json stated_run = {{"training", {{"precision", "nvfp4"}, {"first_last_layers_bf16", false}}}};
   const Json& stated = stated_run["training"];
@@ -149,8 +148,11 @@ TEST_CASE("a scenario is told what the published recipe sets and it does not sta
 
 TEST_CASE("layers in bf16 and precisions of modules are read, and refused where they mean nothing") {
   const Scenario s = parse(scenario(kModel, "gb200-nvl72",
-                                    {{"precision", "nvfp4"}, {"first_last_layers_bf16", true}, {"num_layers_at_start_in_bf16", 0},
-                                     {"num_layers_at_end_in_bf16", 14}, {"quant_recipe", {{"out_proj", "mxfp8"}, {"mtp", "bf16"}}}}));
+                                    {{"precision", "nvfp4"},
+                                     {"first_last_layers_bf16", true},
+                                     {"num_layers_at_start_in_bf16", 0},
+                                     {"num_layers_at_end_in_bf16", 14},
+                                     {"quant_recipe", {{"out_proj", "mxfp8"}, {"mtp", "bf16"}}}}));
   const TrainingSpec& t = s.job.training;
   const int layers = int(s.job.model.text.layers.size());
   CHECK(!keeps_layer_in_bf16(t, 0, layers));

@@ -80,14 +80,12 @@ TEST_CASE("the flagship is what it claims to be") {
 }
 
 TEST_CASE("a fixed layout is a space of one") {
-  const Scenario s =
-      read(text(R"("tp": 2, "pp": 2, "ep": 4, "vpp": 3, "recompute": {"granularity": "selective",
+  const Scenario s = read(text(R"("tp": 2, "pp": 2, "ep": 4, "vpp": 3, "recompute": {"granularity": "selective",
     "modules": ["moe_act", "layernorm"]})"));
   CHECK(s.space.tp == std::vector<int>{2});
   CHECK(s.space.vpp == std::vector<int>{3});
   CHECK(s.space.recompute.size() == 1);
-  CHECK(s.space.recompute[0].modules ==
-        EnumSet<RecomputeModule>{RecomputeModule::moe_act, RecomputeModule::layernorm});
+  CHECK(s.space.recompute[0].modules == EnumSet<RecomputeModule>{RecomputeModule::moe_act, RecomputeModule::layernorm});
   CHECK(s.base.sequence_parallel);  // Bridge: on where tp > 1
   CHECK(s.sequence_parallel_above_tp_1);
   CHECK(says(s, "layout.sequence_parallel"));
@@ -95,15 +93,15 @@ TEST_CASE("a fixed layout is a space of one") {
 }
 
 TEST_CASE("sequence parallelism waits for a tp above 1") {
-  const Scenario stated = read(text(R"("ep": 4, "sequence_parallel": true)")), off = read(text(R"("ep": 4, "sequence_parallel": false)"));
+  const Scenario stated = read(text(R"("ep": 4, "sequence_parallel": true)")),
+                 off = read(text(R"("ep": 4, "sequence_parallel": false)"));
   CHECK_FALSE(stated.base.sequence_parallel);
   CHECK(stated.sequence_parallel_above_tp_1);
   CHECK_FALSE(off.sequence_parallel_above_tp_1);
 }
 
 TEST_CASE("defaults follow the entry point") {
-  const std::string lm = R"(, "stack": "megatron-lm-2026-08")",
-                    fsdp = R"(, "stack": {"profile": "torch-fsdp2"})",
+  const std::string lm = R"(, "stack": "megatron-lm-2026-08")", fsdp = R"(, "stack": {"profile": "torch-fsdp2"})",
                     perf = R"(, "stack": {"profile": "megatron-bridge-perf", "permute_fusion": false})";
   const Scenario a = read(text(R"("tp": 2)", lm)), b = read(text(R"("tp": 2)")), c = read(text("", fsdp)),
                  d = read(text(R"("tp": 2)", perf));
@@ -128,15 +126,13 @@ TEST_CASE("defaults follow the entry point") {
 }
 
 TEST_CASE("assumed values fill in and win") {
-  const Scenario s =
-      read(text(R"("tp": 1)",
-                R"(, "assumed": {"tp": 4, "pp": 2, "sequence_length": 8192, "grad_buffer_dtype": "bf16"})"));
+  const Scenario s = read(
+      text(R"("tp": 1)", R"(, "assumed": {"tp": 4, "pp": 2, "sequence_length": 8192, "grad_buffer_dtype": "bf16"})"));
   CHECK(s.base.tp == 4);
   CHECK(s.base.pp == 2);
   CHECK(s.job.training.sequence_length == 8192);
   CHECK(s.job.training.optimizer.grad_buffer_dtype == DType::bf16);
-  CHECK(error(text("", R"(, "assumed": {"tpp": 4})")).find("s.json: /assumed/tpp: got unknown key \"tpp\"") ==
-        0);
+  CHECK(error(text("", R"(, "assumed": {"tpp": 4})")).find("s.json: /assumed/tpp: got unknown key \"tpp\"") == 0);
 }
 
 TEST_CASE("axes: a value, a list, ranges, all") {
@@ -173,22 +169,20 @@ TEST_CASE("layout fields in the forms that runs have them") {
 }
 
 TEST_CASE("errors point at the field and say what would do") {
-  CHECK(error(text(R"("tpp": 2)")).find("s.json: /layout/tpp: got unknown key \"tpp\", expected one of ") ==
-        0);
+  CHECK(error(text(R"("tpp": 2)")).find("s.json: /layout/tpp: got unknown key \"tpp\", expected one of ") == 0);
   CHECK(error(text(R"("sequence_paralel": true)")).ends_with("did you mean \"sequence_parallel\"?"));
   CHECK(error(text(R"("tp": 0)")) == "s.json: /layout/tp: got 0, expected a whole number from 1 to 16");
   CHECK(error(text(R"("tp": "2")")) == "s.json: /layout/tp: got \"2\", expected a whole number from 1 to 16");
   CHECK(error(text("", R"(, "serach": {})")).ends_with("did you mean \"search\"?"));
   CHECK(error(text(R"("tp": 2)", R"(, "search": {"tp": "all"})")) ==
         "s.json: /layout/tp: got 2, expected this field here or in /search, not in both");
-  CHECK(error(text("", R"(, "search": {"tp": [2, 2]})")) ==
-        "s.json: /search/tp: got a list, expected each value once");
+  CHECK(error(text("", R"(, "search": {"tp": [2, 2]})")) == "s.json: /search/tp: got a list, expected each value once");
   CHECK(error(text("", R"(, "search": {"tp": []})")).find("/search/tp: got a list") != std::string::npos);
   CHECK(error(text("", R"(, "search": {"dispatcher": "deepp"})")).ends_with("did you mean \"deepep\"?"));
   CHECK(error(text("", "", R"(, "precision": "bf66")")).ends_with("did you mean \"bf16\"?"));
   CHECK(error(text("", "", R"(, "vision": {"data": "mock"})")).find("/training/vision") != std::string::npos);
-  CHECK(error(text("", "", R"(, "frozen": ["language_model"])")).find("/training/frozen: got a list, expected a list that leaves a part") !=
-        std::string::npos);
+  CHECK(error(text("", "", R"(, "frozen": ["language_model"])"))
+            .find("/training/frozen: got a list, expected a list that leaves a part") != std::string::npos);
   CHECK(error(R"({"model": "Qwen3-30B", "hardware": "h100-hgx", "gpus": 1, "training": {}, "layout": {}})")
             .find("s.json: /model: got \"Qwen3-30B\"") == 0);
   CHECK(error(R"({"model": "Qwen3-8B", "hardware": "h100-hgx", "gpus": 0, "training": {}, "layout": {}})") ==
@@ -210,7 +204,8 @@ TEST_CASE("vision-language training: what LoRA adapts is said, nothing to train 
   CHECK(read(with(lora + R"("linear_qkv"]})" + decoder_frozen, "Qwen3-VL-8B")).job.training.frozen.size() == 1);
   CHECK(error(with(lora + R"("linear_qkv"]})" + decoder_frozen, "GLM-4.5V")).find("/training/frozen: got a list") !=
         std::string::npos);
-  const std::string swift = R"({"model": "Qwen3-VL-8B", "hardware": "h100-hgx", "gpus": 8, "stack": "ms-swift", "layout": {}, "training":
+  const std::string swift =
+      R"({"model": "Qwen3-VL-8B", "hardware": "h100-hgx", "gpus": 8, "stack": "ms-swift", "layout": {}, "training":
     {"sequence_length": 4096, "global_batch_size": 64)";
   CHECK(read(swift + "}}").job.training.frozen == EnumSet<ModelPart>{ModelPart::vision_model, ModelPart::vision_projection});
   CHECK(read(swift + R"(, "frozen": []}})").job.training.frozen.empty());

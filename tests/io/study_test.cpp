@@ -13,7 +13,8 @@ namespace {
 /// A scenario whose job and search are given.
 std::string text(const std::string& job, const std::string& search, const std::string& more = "") {
   return R"({"model": "Qwen3-30B-A3B", )" + job + R"("training": {"sequence_length": 4096, "global_batch_size": 64},
-            "layout": {}, "search": {)" + search + "}" + more + "}";
+            "layout": {}, "search": {)" +
+         search + "}" + more + "}";
 }
 
 io::StudyFile read(const std::string& t, const io::JobChoice& choice = {}) { return io::parse_study(t, "s.json", choice); }
@@ -30,15 +31,15 @@ std::string error_of(const std::string& t) {
 }  // namespace
 
 TEST_CASE("hardware, GPU counts and precisions in the search make one job each") {
-  const io::StudyFile study =
-      read(text("", R"("hardware": ["h100-hgx", "gb200-nvl72"], "gpus": [8, 16], "precision": "bf16", "tp": "all", "ep": [1, 16])"));
+  const io::StudyFile study = read(
+      text("", R"("hardware": ["h100-hgx", "gb200-nvl72"], "gpus": [8, 16], "precision": "bf16", "tp": "all", "ep": [1, 16])"));
   REQUIRE(study.scenarios.size() == 4);
   CHECK(study.scenarios[0].job.hardware.name == "h100-hgx");
   CHECK(study.scenarios[1].job.gpus == 16);
   CHECK(study.scenarios[2].job.hardware.name == "gb200-nvl72");
   CHECK(study.scenarios[0].space.tp == std::vector<int>{1, 2, 4, 8});
   CHECK(study.scenarios[3].space.tp == std::vector<int>{1, 2, 4, 8, 16});
-  CHECK(study.scenarios[0].space.ep == std::vector<int>{1, 16});   // what 8 GPUs cannot have is refused by the rules
+  CHECK(study.scenarios[0].space.ep == std::vector<int>{1, 16});  // what 8 GPUs cannot have is refused by the rules
 }
 
 TEST_CASE("GPU counts may be a range, hardware and precision all there are") {
@@ -63,7 +64,8 @@ TEST_CASE("a choice wins over the file, and one job of several is taken with a w
 }
 
 TEST_CASE("a job axis in two places, repeated or of a wrong kind is an error with its place") {
-  CHECK(error_of(text(R"("hardware": "h100-hgx", "gpus": 8, )", R"("gpus": [8, 16])")).find("/search/gpus") != std::string::npos);
+  CHECK(error_of(text(R"("hardware": "h100-hgx", "gpus": 8, )", R"("gpus": [8, 16])")).find("/search/gpus") !=
+        std::string::npos);
   CHECK(error_of(text(R"("hardware": "h100-hgx", )", R"("gpus": [8, 8])")).find("each value once") != std::string::npos);
   CHECK(error_of(text(R"("hardware": "h100-hgx", )", R"("gpus": [])")).find("/search/gpus") != std::string::npos);
   CHECK(error_of(text(R"("hardware": "h100-hgx", )", R"("gpus": [0])")).find("/search/gpus/0") != std::string::npos);
@@ -71,9 +73,12 @@ TEST_CASE("a job axis in two places, repeated or of a wrong kind is an error wit
 }
 
 TEST_CASE("goals are read strictly") {
-  const auto goals = [](const std::string& g) { return text(R"("hardware": "h100-hgx", "gpus": 8, )", "", R"(, "goals": )" + g); };
+  const auto goals = [](const std::string& g) {
+    return text(R"("hardware": "h100-hgx", "gpus": 8, )", "", R"(, "goals": )" + g);
+  };
   const Goals read_back = read(goals(R"({"objective": "cost", "pareto": ["cost", "train_time", "gpus"], "train_tokens": 1e12,
-      "usd_per_gpu_hour": {"h100-hgx": 2.5}, "watts_per_gpu": 900, "limits": {"memory_headroom_pct": 5, "tp": 4}})")).goals;
+      "usd_per_gpu_hour": {"h100-hgx": 2.5}, "watts_per_gpu": 900, "limits": {"memory_headroom_pct": 5, "tp": 4}})"))
+                              .goals;
   CHECK(read_back.objective == Metric::cost);
   CHECK(read_back.pareto.size() == 3);
   CHECK(read_back.train_tokens == 1e12);

@@ -11,8 +11,9 @@ namespace {
 MeasuredRun tool_row(const std::string& software, const std::string& framework, const std::string& training,
                      const std::string& layout, const std::string& date = "2026-01-15") {
   const auto runs = read(R"([{"id": "a", "date": ")" + date + R"(", "model": "Qwen3-8B", "hardware": "h100-hgx", "gpus": 8,
-    "training": )" + training + R"(, "layout": )" + layout + R"(, "stack": {"software": ")" + software +
-                         R"(", "framework": ")" + framework + R"("}}])");
+    "training": )" + training +
+                         R"(, "layout": )" + layout + R"(, "stack": {"software": ")" + software + R"(", "framework": ")" +
+                         framework + R"("}}])");
   CHECK(runs[0].invalid == "");
   return runs[0];
 }
@@ -75,7 +76,7 @@ TEST_CASE("whose state is in fp32") {
   };
   CHECK(master("torchtitan", "torch_fsdp2") == DType::fp32);
   CHECK(master("prime-rl", "torch_fsdp2") == DType::fp32);
-  CHECK(master("ms-swift", "other") == DType::fp32);   // DeepSpeed
+  CHECK(master("ms-swift", "other") == DType::fp32);  // DeepSpeed
   CHECK(master("torchtune", "torch_fsdp2") == DType::bf16);
 }
 
@@ -84,19 +85,24 @@ TEST_CASE("what a row calls itself gives way to what it states") {
   CHECK(swift.scenario.job.stack.framework == Framework::megatron);
   CHECK(swift.scenario.job.stack.name == "ms-swift");
   const MeasuredRun lora = tool_row("Megatron-Bridge", "megatron", R"({"task": "sft", "sequence_length": 4096,
-    "lora": {"rank": 8, "target_modules": ["q_proj", "v_proj", "o_proj"]}})", "{}");
+    "lora": {"rank": 8, "target_modules": ["q_proj", "v_proj", "o_proj"]}})",
+                                    "{}");
   CHECK(lora.scenario.job.training.task == Task::lora);
   CHECK(lora.scenario.job.training.lora->target_modules == std::vector<std::string>{"linear_qkv", "linear_proj"});
-  const MeasuredRun odd = tool_row("Megatron-Bridge", "megatron", R"({"task": "sft", "sequence_length": 32710})", R"({"tp": 4})");
+  const MeasuredRun odd = tool_row("Megatron-Bridge", "megatron", R"({"task": "sft", "sequence_length": 32710})",
+                                   R"({"tp": 4})");
   CHECK(odd.scenario.job.training.sequence_length == 32712);
-  const MeasuredRun flat = tool_row("Megatron-Bridge", "megatron", R"({"task": "sft", "sequence_length": 4096})", R"({"vpp": 4})");
+  const MeasuredRun flat = tool_row("Megatron-Bridge", "megatron", R"({"task": "sft", "sequence_length": 4096})",
+                                    R"({"vpp": 4})");
   CHECK(flat.scenario.base.vpp == 1);
 }
 
 TEST_CASE("samples are as long as they are, whatever length is allowed") {
   const auto length = [](const char* limit) {
-    return tool_row("ms-swift (mcore)", "megatron", std::string(R"({"task": "sft", "packing": false, "sequence_length": )") + limit + "}",
-                    R"({"micro_batch_size": 16})").scenario.job.training.sequence_length;
+    return tool_row("ms-swift (mcore)", "megatron",
+                    std::string(R"({"task": "sft", "packing": false, "sequence_length": )") + limit + "}",
+                    R"({"micro_batch_size": 16})")
+        .scenario.job.training.sequence_length;
   };
   CHECK(length("2048") == length("8192"));
   CHECK(length("256") == 256);

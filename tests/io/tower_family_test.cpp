@@ -24,7 +24,8 @@ std::vector<std::string> assumptions(const std::string& family, const std::strin
   const auto at = model.find(own);
   REQUIRE(at != std::string::npos);
   model.replace(at, own.size(), R"("family": ")" + family + "\"");
-  return io::parse_scenario(R"({"model": )" + model + R"(, "hardware": "h100-hgx", "gpus": 8, "stack": {"profile": ")" + profile +
+  return io::parse_scenario(R"({"model": )" + model + R"(, "hardware": "h100-hgx", "gpus": 8, "stack": {"profile": ")" +
+                                profile +
                                 R"("}, "training": {"sequence_length": 4096, "global_batch_size": 64, "text_only": )" +
                                 (text_only ? "true" : "false") + R"(}, "layout": {"tp": 2}})",
                             "s.json")
@@ -41,8 +42,8 @@ bool warns(const std::vector<std::string>& assumptions, const char* of = "(model
 TEST_CASE("a family without an entry is taken as the published module, and that is a warning") {
   CHECK(warns(assumptions("intern_vl", "megatron-bridge-2026-08")));
   CHECK_FALSE(warns(assumptions("qwen2_5_vl", "megatron-bridge-2026-08")));
-  CHECK_FALSE(warns(assumptions("intern_vl", "megatron-bridge-2026-08", true)));   // no tower runs
-  CHECK_FALSE(warns(assumptions("intern_vl", "torch-fsdp2")));                     // checkpoints every tower alike
+  CHECK_FALSE(warns(assumptions("intern_vl", "megatron-bridge-2026-08", true)));  // no tower runs
+  CHECK_FALSE(warns(assumptions("intern_vl", "torch-fsdp2")));                    // checkpoints every tower alike
   CHECK(tower_family("intern_vl").family.empty());
   CHECK_FALSE(tower_family("intern_vl").megatron_layers);
 }

@@ -17,8 +17,11 @@ namespace {
 Scenario scenario_of(const std::string& model, const std::string& layout, const std::string& optimizer = "adam") {
   Scenario s = io::parse_scenario(R"({"model": ")" + model + R"(", "hardware": "gb200-nvl72", "gpus": 64,
     "training": {"precision": "bf16", "sequence_length": 4096, "global_batch_size": 256,
-                 "optimizer": {"kind": ")" + optimizer + R"(", "grad_buffer_dtype": "fp32"}},
-    "stack": "megatron-lm-2026-08", "layout": {)" + layout + "}}", "laws.json");
+                 "optimizer": {"kind": ")" +
+                                      optimizer + R"(", "grad_buffer_dtype": "fp32"}},
+    "stack": "megatron-lm-2026-08", "layout": {)" +
+                                      layout + "}}",
+                                  "laws.json");
   s.base = layout_at(s, 0);
   const auto violation = first_violation(s.job, s.base);
   REQUIRE_MESSAGE(!violation, violation_text(*violation));
@@ -38,7 +41,8 @@ Estimate evaluate(const Scenario& s) { return Estimator(s.job).evaluate(s.base);
 
 TEST_CASE("FSDP: dense calls a unit of the stage, expert calls a layer that has experts") {
   // 61 layers of which 58 have experts, an MTP layer with experts, an embedding and a head; 4 micro-batches.
-  const Estimate e = evaluate(scenario_of("DeepSeek-V3", R"("tp": 1, "ep": 32, "etp": 1, "sharding": "full", "micro_batch_size": 1)"));
+  const Estimate e = evaluate(
+      scenario_of("DeepSeek-V3", R"("tp": 1, "ep": 32, "etp": 1, "sharding": "full", "micro_batch_size": 1)"));
   const double m = 256.0 / 64;
   CHECK(row_of(e, "dense gradients", "reduce_scatter").calls_per_step == (61 + 1 + 2) * m);
   CHECK(row_of(e, "dense parameters", "all_gather").calls_per_step == (61 + 1 + 2) * 2 * m);
@@ -47,11 +51,13 @@ TEST_CASE("FSDP: dense calls a unit of the stage, expert calls a layer that has 
 }
 
 TEST_CASE("buckets: the first chunk of the first stage is cut, every other chunk is one") {
-  const Scenario s = scenario_of("Llama-3-8B", R"("tp": 2, "pp": 2, "vpp": 2, "sharding": "optimizer", "overlap": {"grad_reduce": true})");
+  const Scenario s = scenario_of("Llama-3-8B",
+                                 R"("tp": 2, "pp": 2, "vpp": 2, "sharding": "optimizer", "overlap": {"grad_reduce": true})");
   const Estimate e = evaluate(s);
-  const TrafficRow first = row_of(e, "dense gradients", "reduce_scatter"), last = row_of(e, "dense gradients", "reduce_scatter", 1);
+  const TrafficRow first = row_of(e, "dense gradients", "reduce_scatter"),
+                   last = row_of(e, "dense gradients", "reduce_scatter", 1);
   const double elements = first.payload_bytes * first.calls_per_step / 4;
-  CHECK(first.calls_per_step == std::ceil(elements / 2 / 40e6) + 1);   // dp 16: a million elements a rank are fewer
+  CHECK(first.calls_per_step == std::ceil(elements / 2 / 40e6) + 1);  // dp 16: a million elements a rank are fewer
   CHECK(last.calls_per_step == 2);
   Scenario late = s;
   late.base.overlap.grad_reduce = false;
@@ -60,9 +66,10 @@ TEST_CASE("buckets: the first chunk of the first stage is cut, every other chunk
 
 TEST_CASE("the layer-wise optimizer shards like the distributed one: reduce-scatter and gather") {
   const Estimate e = evaluate(scenario_of("Llama-3-8B", R"("tp": 2, "sharding": "layerwise")", "muon"));
-  const TrafficRow reduce = row_of(e, "dense gradients", "reduce_scatter"), gather = row_of(e, "dense parameters", "all_gather");
+  const TrafficRow reduce = row_of(e, "dense gradients", "reduce_scatter"),
+                   gather = row_of(e, "dense parameters", "all_gather");
   CHECK(gather.network_bytes_per_step + gather.nvlink_bytes_per_step ==
-        doctest::Approx((reduce.network_bytes_per_step + reduce.nvlink_bytes_per_step) / 2));   // bf16 and fp32
+        doctest::Approx((reduce.network_bytes_per_step + reduce.nvlink_bytes_per_step) / 2));  // bf16 and fp32
 }
 
 TEST_CASE("SHARP makes the all-reduce of gradients over racks quicker, and nothing else; what it leaves out is told") {

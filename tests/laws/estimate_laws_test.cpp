@@ -11,8 +11,8 @@ using namespace shardfit;
 namespace {
 
 struct Case {
-  explicit Case(const char* file) : scenario(io::load_scenario(std::string(SHARDFIT_SOURCE_DIR) + "/scenarios/" + file)),
-                                    estimator(scenario.job) {}
+  explicit Case(const char* file)
+      : scenario(io::load_scenario(std::string(SHARDFIT_SOURCE_DIR) + "/scenarios/" + file)), estimator(scenario.job) {}
   Scenario scenario;
   Estimator estimator;
   Estimator::Workspace workspace;

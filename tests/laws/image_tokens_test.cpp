@@ -10,7 +10,9 @@ using namespace shardfit;
 namespace {
 
 /// Visual tokens of one image; expected values were computed from the published processors' rules.
-struct Expected { int width, height, qwen3, recipe, qwen25, glm, kimi, gemma; };
+struct Expected {
+  int width, height, qwen3, recipe, qwen25, glm, kimi, gemma;
+};
 constexpr Expected kTable[] = {{256, 256, 64, 196, 81, 81, 100, 256},         {448, 448, 196, 196, 256, 256, 256, 256},
                                {512, 384, 192, 221, 252, 252, 266, 256},      {640, 480, 300, 300, 391, 391, 414, 256},
                                {1024, 768, 768, 768, 999, 999, 1036, 256},    {864, 1296, 1080, 950, 1426, 1426, 1457, 256},
@@ -47,7 +49,9 @@ TEST_CASE("patches are what the tower runs on: four a token, sixteen for Gemma")
 
 TEST_CASE("limits of the processors: the largest, the smallest, the narrowest image") {
   // Expected values from the published rules, computed apart from this code.
-  struct Limits { int width, height, qwen3, qwen25, glm, kimi; };
+  struct Limits {
+    int width, height, qwen3, qwen25, glm, kimi;
+  };
   for (const Limits& l : {Limits{8000, 6000, 16170, 16170, 6030, 4144}, Limits{12000, 300, 3375, 4719, 4719, 1792},
                           Limits{20, 20, 64, 4, 9, 1}}) {
     CAPTURE(l.width);
@@ -63,8 +67,11 @@ TEST_CASE("limits of the processors: the largest, the smallest, the narrowest im
 
 TEST_CASE("GLM-4.5V limits the pixels of a clip as a whole") {
   const VisionSpec glm = *io::load_model("GLM-4.5V").vision;
-  struct Clip { int width, height, frames, tokens; };
-  for (const Clip& c : {Clip{640, 360, 16, 2392}, Clip{1920, 1080, 16, 21528}, Clip{1920, 1080, 300, 27000}, Clip{640, 360, 15, 2392}}) {
+  struct Clip {
+    int width, height, frames, tokens;
+  };
+  for (const Clip& c :
+       {Clip{640, 360, 16, 2392}, Clip{1920, 1080, 16, 21528}, Clip{1920, 1080, 300, 27000}, Clip{640, 360, 15, 2392}}) {
     CAPTURE(c.frames);
     CHECK(workload::visual_tokens(glm, {c.width, c.height, c.frames}).tokens == c.tokens);
   }

@@ -26,5 +26,6 @@ TEST_CASE("clusters on the same host link take one measured rate") {
     CAPTURE(name);
     CHECK(io::load_hardware(name).node.host_link_gb_per_s.value == h200);
   }
-  CHECK(io::load_hardware("gb200-nvl72").node.host_link_gb_per_s.value == io::load_hardware("gb300-nvl72").node.host_link_gb_per_s.value);
+  CHECK(io::load_hardware("gb200-nvl72").node.host_link_gb_per_s.value ==
+        io::load_hardware("gb300-nvl72").node.host_link_gb_per_s.value);
 }

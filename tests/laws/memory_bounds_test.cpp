@@ -50,19 +50,33 @@ const std::vector<std::pair<const char*, std::function<void(Layout&)>>>& changes
       {"sharding none", [](Layout& l) { l.sharding = Sharding::none; }},
       {"optimizer_instances", [](Layout& l) { l.optimizer_instances = 3 - l.optimizer_instances; }},
       {"fsdp_double_buffer", [](Layout& l) { l.fsdp_double_buffer = !l.fsdp_double_buffer; }},
-      {"recompute modules", [](Layout& l) { l.recompute = {RecomputeGranularity::selective, {RecomputeModule::layernorm}}; }},
+      {"recompute modules",
+       [](Layout& l) {
+         l.recompute = {RecomputeGranularity::selective, {RecomputeModule::layernorm}};
+       }},
       {"recompute none", [](Layout& l) { l.recompute = {}; }},
       {"recompute uniform", [](Layout& l) { l.recompute = {.granularity = RecomputeGranularity::full}; }},
-      {"recompute block", [](Layout& l) {
+      {"recompute block",
+       [](Layout& l) {
          l.recompute = {.granularity = RecomputeGranularity::full, .method = RecomputeMethod::block, .num_layers = 2};
        }},
       {"microbatch_group_size", [](Layout& l) { l.microbatch_group_size = l.pp + 1; }},
-      {"dispatcher", [](Layout& l) { l.dispatcher = l.dispatcher == Dispatcher::alltoall ? Dispatcher::hybridep : Dispatcher::alltoall; }},
+      {"dispatcher",
+       [](Layout& l) { l.dispatcher = l.dispatcher == Dispatcher::alltoall ? Dispatcher::hybridep : Dispatcher::alltoall; }},
       {"dispatcher_sms", [](Layout& l) { l.dispatcher_sms = 24; }},
       {"cp_comm_type", [](Layout& l) { l.cp_comm_type = CpCommType::all_gather; }},
-      {"graphs of everything", [](Layout& l) { l.cuda_graph = {CudaGraphImpl::full_iteration, {}}; }},
-      {"local graphs", [](Layout& l) { l.cuda_graph = {CudaGraphImpl::local, {}}; }},
-      {"graph scopes", [](Layout& l) { l.cuda_graph = {CudaGraphImpl::transformer_engine, {GraphScope::attn}}; }},
+      {"graphs of everything",
+       [](Layout& l) {
+         l.cuda_graph = {CudaGraphImpl::full_iteration, {}};
+       }},
+      {"local graphs",
+       [](Layout& l) {
+         l.cuda_graph = {CudaGraphImpl::local, {}};
+       }},
+      {"graph scopes",
+       [](Layout& l) {
+         l.cuda_graph = {CudaGraphImpl::transformer_engine, {GraphScope::attn}};
+       }},
       {"no graphs", [](Layout& l) { l.cuda_graph = {}; }},
       {"grad_reduce", [](Layout& l) { l.overlap.grad_reduce = !l.overlap.grad_reduce; }},
       {"param_gather", [](Layout& l) { l.overlap.param_gather = !l.overlap.param_gather; }},
@@ -145,8 +159,8 @@ TEST_CASE("a larger micro-batch never needs less memory") {
   }
 }
 
-// So it is no bound: a sweep may not conclude from one micro-batch size that another does not fit. Its bounds are taken anew for
-// every one of them, which costs a look at each placement.
+// So it is no bound: a sweep may not conclude from one micro-batch size that another does not fit. Its bounds are taken
+// anew for every one of them, which costs a look at each placement.
 TEST_CASE("but where FSDP2 keeps whole gradients between micro-batches, one large one needs less than two small ones") {
   Case c("llama-3-70b-gb200.json");
   Job job = c.scenario.job;

@@ -104,10 +104,9 @@ TEST_CASE("quantised weights: mxfp8 keeps two bytes and scales an element, nvfp4
 }
 
 TEST_CASE("gathered fp8 parameters leave out the bf16 form of each quantised weight, two bytes an element") {
-  const auto both = [](const Scenario& s) {
-    return bytes(s, MemoryTerm::weights) + bytes(s, MemoryTerm::quantized_weights);
-  };
-  for (const auto& [gathered, kept] : {std::pair{"fp8, per tensor", "fp8, per tensor, bf16 weights"}, {"mxfp8", "mxfp8, bf16 weights"},
+  const auto both = [](const Scenario& s) { return bytes(s, MemoryTerm::weights) + bytes(s, MemoryTerm::quantized_weights); };
+  for (const auto& [gathered, kept] : {std::pair{"fp8, per tensor", "fp8, per tensor, bf16 weights"},
+                                       {"mxfp8", "mxfp8, bf16 weights"},
                                        {"nvfp4", "nvfp4, bf16 weights"}}) {
     CAPTURE(gathered);
     const Scenario with = families::scenario_of(gathered), without = families::scenario_of(kept);
@@ -132,14 +131,23 @@ TEST_CASE("a frozen tower has weights and neither gradients nor state") {
   Scenario all = frozen;
   all.job.training.frozen = {};
   CHECK(bytes(frozen, MemoryTerm::weights) == doctest::Approx(bytes(all, MemoryTerm::weights)).epsilon(kClose));
-  for (MemoryTerm t : {MemoryTerm::gradients, MemoryTerm::exp_avg, MemoryTerm::saved_vision}) CHECK(bytes(frozen, t) < bytes(all, t));
+  for (MemoryTerm t : {MemoryTerm::gradients, MemoryTerm::exp_avg, MemoryTerm::saved_vision})
+    CHECK(bytes(frozen, t) < bytes(all, t));
 }
 
 TEST_CASE("each selective module drops something of a model that has it, and never raises what is kept") {
-  struct Case { RecomputeModule module; const char* family; };
+  struct Case {
+    RecomputeModule module;
+    const char* family;
+  };
   using M = RecomputeModule;
-  for (const Case& c : {Case{M::core_attn, "plain"}, {M::moe_act, "experts over NCCL"}, {M::layernorm, "experts over NCCL"}, {M::mla_up_proj, "MLA and MTP"},
-                        {M::mlp, "plain"}, {M::moe, "experts over NCCL"}, {M::shared_experts, "latent and shared experts"},
+  for (const Case& c : {Case{M::core_attn, "plain"},
+                        {M::moe_act, "experts over NCCL"},
+                        {M::layernorm, "experts over NCCL"},
+                        {M::mla_up_proj, "MLA and MTP"},
+                        {M::mlp, "plain"},
+                        {M::moe, "experts over NCCL"},
+                        {M::shared_experts, "latent and shared experts"},
                         {M::gdn_norm_out, "gated DeltaNet"}}) {
     CAPTURE(name_of(c.module));
     Scenario with = families::scenario_of(c.family), without = with;
@@ -176,15 +184,17 @@ TEST_CASE("whole tensors dealt out: the rank with an embedding has more state th
   const Scenario older = families::scenario_of("older layer-wise Muon"), layerwise = families::scenario_of("layer-wise Muon");
   CHECK(older.job.stack.layerwise_whole_tensors);
   CHECK(bytes(older, MemoryTerm::exp_avg_sq) > bytes(layerwise, MemoryTerm::exp_avg_sq));
-  CHECK(bytes(older, MemoryTerm::gradients) == doctest::Approx(bytes(families::scenario_of("Muon"), MemoryTerm::gradients)).epsilon(kClose));
+  CHECK(bytes(older, MemoryTerm::gradients) ==
+        doctest::Approx(bytes(families::scenario_of("Muon"), MemoryTerm::gradients)).epsilon(kClose));
 }
 
-TEST_CASE("whole tensors, more ranks than tensors: one grid deals one list, so the fullest owns the largest of all; two deal two") {
+TEST_CASE(
+    "whole tensors, more ranks than tensors: one grid deals one list, so the fullest owns the largest of all; two deal two") {
   Scenario s = families::scenario_of("older layer-wise Muon");
   s.job.model = io::load_model("Mixtral-8x7B");
   s.job.gpus = s.job.training.global_batch_size = 2048;
-  const double table = 32000.0 * 4096, expert = 2.0 * 14336 * 4096;   // the embedding; gate and up projection of an expert
+  const double table = 32000.0 * 4096, expert = 2.0 * 14336 * 4096;  // the embedding; gate and up projection of an expert
   CHECK(bytes(s, MemoryTerm::master_weights) == 4 * table);
-  s.base.ep = 2;   // experts on a grid of their own
+  s.base.ep = 2;  // experts on a grid of their own
   CHECK(bytes(s, MemoryTerm::master_weights) == 4 * (table + expert));
 }

@@ -145,7 +145,7 @@ TEST_CASE("an output projection in mxfp8 keeps its bf16 weight with copies besid
 TEST_CASE("copies of experts in another precision are made by the ranks that hold the experts") {
   Scenario s = scenario_of("deepseek-v3-gb200.json", Precision::nvfp4);
   Layout layout;
-  layout.ep = s.job.gpus;            // no other rank shares an expert, all share what is dense
+  layout.ep = s.job.gpus;  // no other rank shares an expert, all share what is dense
   layout.sharding = Sharding::full;
   layout.dispatcher = Dispatcher::hybridep;
   const auto optimizer_s = [&](bool experts_in_mxfp8) {
@@ -184,7 +184,7 @@ TEST_CASE("quantised copies of MTP layers are as wide as the precision that a qu
     return Estimator(s.job).evaluate(layout).memory[0].ledger[MemoryTerm::quantized_weights];
   };
   const Bytes none = copies(Precision::bf16), fp4 = copies(Precision::nvfp4), fp8 = copies(Precision::mxfp8);
-  CHECK(copies(std::nullopt) == none);                 // MTP layers never enter the fp4 context
+  CHECK(copies(std::nullopt) == none);  // MTP layers never enter the fp4 context
   // 1.125 B a weight in both forms, against 2.0625.
   CHECK(double((fp8 - none).value) / double((fp4 - none).value) == doctest::Approx(2.0625 / 1.125).epsilon(0.001));
 }

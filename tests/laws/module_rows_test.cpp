@@ -51,7 +51,7 @@ TEST_CASE("modules hold all parameters and all state of their stage, and its dev
           for (const MemoryTerm term : {MemoryTerm::weights, MemoryTerm::quantized_weights, MemoryTerm::gradients,
                                         MemoryTerm::master_weights, MemoryTerm::exp_avg, MemoryTerm::exp_avg_sq})
             ledger += m.ledger[term];
-      CHECK(std::abs(in_gib(state) / in_gib(ledger) - 1) < 1e-3);   // padding of shared buffers apart
+      CHECK(std::abs(in_gib(state) / in_gib(ledger) - 1) < 1e-3);  // padding of shared buffers apart
     }
   }
 }

@@ -57,8 +57,7 @@ Totals sum(const Counts& counts) {
   for (const auto& [group, n] : counts) {
     const bool mtp = group.rfind("mtp.", 0) == 0;
     (mtp ? t.mtp : is_vision(group) ? t.vision : t.text) += n;
-    if (group.find("router_correction_bias") != std::string::npos)
-      (mtp ? t.mtp_buffers : t.text_buffers) += n;
+    if (group.find("router_correction_bias") != std::string::npos) (mtp ? t.mtp_buffers : t.text_buffers) += n;
   }
   return t;
 }
@@ -79,8 +78,7 @@ std::int64_t counted(const std::string& of, const Totals& t, const nlohmann::jso
   if (of == "trainable_with_mtp") return t.text + t.vision + t.mtp - t.text_buffers - t.mtp_buffers;
   if (of == "total_with_mtp_and_tables") {
     std::int64_t tables = 0;
-    for (const auto& extra : file["checkpoint"]["extra_elements"])
-      tables += extra["value"].get<std::int64_t>();
+    for (const auto& extra : file["checkpoint"]["extra_elements"]) tables += extra["value"].get<std::int64_t>();
     return t.text + t.vision + t.mtp + tables;
   }
   return -1;
@@ -96,8 +94,7 @@ TEST_CASE("shapes add up to every stated count by module") {
     const nlohmann::json file = read_file(name);
     Counts ours = count_groups(io::load_model(name));
     Counts stated;
-    for (const auto& [group, n] : file["computed_params"]["groups"].items())
-      stated[group] = n.get<std::int64_t>();
+    for (const auto& [group, n] : file["computed_params"]["groups"].items()) stated[group] = n.get<std::int64_t>();
     for (const auto& [group, n] : stated) {
       CAPTURE(group);
       CHECK(ours[group] == n);
@@ -122,8 +119,7 @@ TEST_CASE("shapes add up to every exact published total") {
       CHECK(counted(of, totals, file) == file["computed_params"][of].get<std::int64_t>());
     for (const PublishedParams& published : model.exact_params) {
       CAPTURE(published.of);
-      if (published.of == "checkpoint_elements")
-        continue;  // how files pack weights is no property of training
+      if (published.of == "checkpoint_elements") continue;  // how files pack weights is no property of training
       CHECK(counted(published.of, totals, file) == published.value);
       ++met;
     }
@@ -132,8 +128,7 @@ TEST_CASE("shapes add up to every exact published total") {
 }
 
 TEST_CASE("tensor-parallel, expert and context shares add up to the model") {
-  for (const std::string& name :
-       {std::string("Qwen3-VL-235B-A22B"), std::string("DeepSeek-V3"), std::string("gpt-oss-120b")}) {
+  for (const std::string& name : {std::string("Qwen3-VL-235B-A22B"), std::string("DeepSeek-V3"), std::string("gpt-oss-120b")}) {
     CAPTURE(name);
     const ModelSpec model = io::load_model(name);
     const block::Shapes whole = block::undivided_shapes(model);
@@ -153,8 +148,7 @@ TEST_CASE("tensor-parallel, expert and context shares add up to the model") {
                                                                     : 1);
     // Biases of fc2 are whole on every expert-tensor rank.
     const auto* moe = std::get_if<MoeMlpSpec>(&model.text.mlps[std::size_t(layer.mlp)].kind);
-    const std::int64_t repeated =
-        moe && moe->bias ? std::int64_t(moe->num_experts) * model.text.hidden_size : 0;
+    const std::int64_t repeated = moe && moe->bias ? std::int64_t(moe->num_experts) * model.text.hidden_size : 0;
     CHECK(joined == expected + repeated * (part.etp - 1));
   }
 }

@@ -33,7 +33,7 @@ TEST_CASE("a calibrated cluster gives known blocks its own band and says so") {
   CHECK(with.time_band == doctest::Approx(0.03));
   CHECK(with.band_reason.find("calibrated") != std::string::npos);
   CHECK(without.band_reason.find("calibrated") == std::string::npos);
-  CHECK(with.step_time_s == without.step_time_s);   // a band moves no prediction
+  CHECK(with.step_time_s == without.step_time_s);  // a band moves no prediction
 }
 
 TEST_CASE("a calibration to the uncalibrated band changes nothing; runs that scatter widen it") {

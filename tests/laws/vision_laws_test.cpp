@@ -29,9 +29,7 @@ Layout layout_of(int tp, Recompute recompute = {}) {
   return l;
 }
 
-Recompute full(RecomputeMethod method, int layers) {
-  return {RecomputeGranularity::full, {}, method, layers};
-}
+Recompute full(RecomputeMethod method, int layers) { return {RecomputeGranularity::full, {}, method, layers}; }
 
 const Recompute kRecomputes[] = {{},
                                  {RecomputeGranularity::selective, {RecomputeModule::moe_act}, RecomputeMethod::uniform, 1},
@@ -121,7 +119,7 @@ TEST_CASE("LoRA adapts the parts that are not frozen, by the names of their line
   CHECK(adapts(ModelPart::vision_projection));
   const Estimate tower = Estimator(job).evaluate(layout_of(2));
   CHECK(sum_of(tower, "encoder", &ModuleRow::backward_s) > 0);
-  job.training.lora->target_modules = {"linear_qkv", "linear_proj"};   // mergers have fc1 and fc2 alone
+  job.training.lora->target_modules = {"linear_qkv", "linear_proj"};  // mergers have fc1 and fc2 alone
   CHECK(adapts(ModelPart::vision_model));
   CHECK_FALSE(adapts(ModelPart::vision_projection));
   CHECK(Estimator(job).evaluate(layout_of(2)).step_time_s < tower.step_time_s);
@@ -143,7 +141,8 @@ TEST_CASE("a tower of the front end's own layers is split and recomputed as the 
   CHECK(parameters(at(published, layout_of(4))) == parameters(at(published, layout_of(1))));
 
   const Layout none = layout_of(2), all = layout_of(2, full(RecomputeMethod::uniform, 1));
-  CHECK(sum_of(at(own, all), "encoder", &ModuleRow::saved) < Bytes(sum_of(at(own, none), "encoder", &ModuleRow::saved).value / 5));
+  CHECK(sum_of(at(own, all), "encoder", &ModuleRow::saved) <
+        Bytes(sum_of(at(own, none), "encoder", &ModuleRow::saved).value / 5));
   CHECK(sum_of(at(own, all), "encoder", &ModuleRow::rerun_s) > 0);
   CHECK(sum_of(at(published, all), "encoder", &ModuleRow::saved) == sum_of(at(published, none), "encoder", &ModuleRow::saved));
   CHECK(sum_of(at(published, all), "encoder", &ModuleRow::rerun_s) == 0);
@@ -179,7 +178,7 @@ TEST_CASE("the tower follows the decoder's method: block recompute reaches its f
   const Recompute every = full(RecomputeMethod::uniform, 1), some = full(RecomputeMethod::block, 9);
   CHECK(saved({}) > saved(some));
   CHECK(saved(some) > saved(every));
-  CHECK(rerun(every) == doctest::Approx(3 * rerun(some)));   // 27 layers against 9
+  CHECK(rerun(every) == doctest::Approx(3 * rerun(some)));  // 27 layers against 9
   CHECK(saved(full(RecomputeMethod::uniform, 2)) < saved(every));
   CHECK(saved(full(RecomputeMethod::block, 94)) == saved(every));
   // Any selective recompute turns on the tower's attention recompute.

@@ -36,7 +36,7 @@ TEST_CASE("the four throughputs agree with one another") {
     CAPTURE(name);
     const VisionWorkload w = preset(name.c_str());
     const Estimate e = with(s, w);
-    CHECK(e.samples_per_s * t.sequence_length == doctest::Approx(e.tokens_per_s_per_gpu * s.job.gpus));   // one a row
+    CHECK(e.samples_per_s * t.sequence_length == doctest::Approx(e.tokens_per_s_per_gpu * s.job.gpus));  // one a row
     CHECK(e.useful_tokens_per_s_per_gpu <= e.tokens_per_s_per_gpu);
     if (e.sample.tokens_per_sample > 0)
       CHECK(e.useful_tokens_per_s_per_gpu / e.tokens_per_s_per_gpu ==

@@ -28,7 +28,7 @@ TEST_CASE("checking and planning a layout allocates nothing once the plan has gr
     layouts[4].split.kind = SplitKind::first_last;
     layouts[4].split.first_stage_layers = 2;
     layouts[4].pp = 4;
-    first_violation(facts, layouts[0]);   // tables are made on first use
+    first_violation(facts, layouts[0]);  // tables are made on first use
     const long before = allocations();
     int refused = 0, planned = 0;
     for (const Layout& layout : layouts) {

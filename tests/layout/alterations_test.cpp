@@ -20,7 +20,7 @@ TEST_CASE("what a stack alters without being asked is named, not refused") {
   Layout layout = plain_layout();
   CHECK(alterations(dense_job(), layout).empty());
 
-  layout.sequence_parallel = true;   // tp is 1
+  layout.sequence_parallel = true;  // tp is 1
   CHECK(has(dense_job(), layout, "sequence_parallel_off"));
   CHECK_FALSE(first_violation(dense_job(), layout));
 
@@ -49,7 +49,7 @@ TEST_CASE("what a stack alters without being asked is named, not refused") {
   CHECK_FALSE(has(sft, layout, "rows_padded"));
 
   Job longer = dense_job();
-  longer.training.sequence_length = 256;   // the model knows 128 positions
+  longer.training.sequence_length = 256;  // the model knows 128 positions
   CHECK(has(longer, plain_layout(), "positions_beyond_model"));
   CHECK_FALSE(first_violation(longer, plain_layout()));
 

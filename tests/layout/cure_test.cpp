@@ -44,13 +44,20 @@ TEST_CASE("a cure breaks nothing new where that can be helped, and clears its ru
       CHECK(cure.axis.empty() == cure.values.empty());
       for (int value : cure.values) {
         Layout cured = layout;
-        if (cure.axis == "tp") cured.tp = value;
-        else if (cure.axis == "cp") cured.cp = value;
-        else if (cure.axis == "pp") cured.pp = value;
-        else if (cure.axis == "ep") cured.ep = value;
-        else if (cure.axis == "etp") cured.etp = value;
-        else if (cure.axis == "vpp") cured.vpp = value;
-        else continue;
+        if (cure.axis == "tp")
+          cured.tp = value;
+        else if (cure.axis == "cp")
+          cured.cp = value;
+        else if (cure.axis == "pp")
+          cured.pp = value;
+        else if (cure.axis == "ep")
+          cured.ep = value;
+        else if (cure.axis == "etp")
+          cured.etp = value;
+        else if (cure.axis == "vpp")
+          cured.vpp = value;
+        else
+          continue;
         for (const Violation& left : all_violations(edge.job, cured)) CHECK(left.rule != violation.rule);
       }
     }

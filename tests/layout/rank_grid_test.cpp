@@ -28,9 +28,15 @@ Layout pp_before_dp(Layout layout) {
 
 /// Grids of 64 ranks that divide exactly, dense and expert side unlike; in the other order the two have the same stages.
 std::vector<Layout> grids_of_64() {
-  return {layout_of(2, 2, 2, 8, 1), layout_of(1, 1, 1, 64, 1), layout_of(8, 1, 4, 2, 2), layout_of(1, 4, 2, 4, 4),
-          layout_of(4, 2, 1, 16, 2), pp_before_dp(layout_of(2, 2, 2, 4, 1)), pp_before_dp(layout_of(4, 1, 4, 2, 2)),
-          pp_before_dp(layout_of(1, 4, 8, 2, 2)), pp_before_dp(layout_of(2, 2, 1, 8, 1))};
+  return {layout_of(2, 2, 2, 8, 1),
+          layout_of(1, 1, 1, 64, 1),
+          layout_of(8, 1, 4, 2, 2),
+          layout_of(1, 4, 2, 4, 4),
+          layout_of(4, 2, 1, 16, 2),
+          pp_before_dp(layout_of(2, 2, 2, 4, 1)),
+          pp_before_dp(layout_of(4, 1, 4, 2, 2)),
+          pp_before_dp(layout_of(1, 4, 8, 2, 2)),
+          pp_before_dp(layout_of(2, 2, 1, 8, 1))};
 }
 
 }  // namespace
@@ -39,9 +45,9 @@ TEST_CASE("sizes of a hand-worked grid: 64 ranks, tp2 cp2 pp2 ep8 etp1, batch 12
   Layout layout = layout_of(2, 2, 2, 8, 1);
   layout.micro_batch_size = 2;
   const GridSizes grid = grid_sizes(layout, 64, 128);
-  CHECK(grid.dp == 8);             // 64 / (2*2*2)
-  CHECK(grid.edp == 4);            // 64 / (1*8*2)
-  CHECK(grid.microbatches == 8);   // 128 / (2*8)
+  CHECK(grid.dp == 8);            // 64 / (2*2*2)
+  CHECK(grid.edp == 4);           // 64 / (1*8*2)
+  CHECK(grid.microbatches == 8);  // 128 / (2*8)
 }
 
 TEST_CASE("coordinates of hand-worked ranks") {
@@ -145,8 +151,7 @@ TEST_CASE("with tp-cp-ep-pp-dp stages lie inside a replica: 64 ranks, tp2 cp2 pp
   const GroupShapes shapes = group_shapes(layout, grid_sizes(layout, 64, 64));
   CHECK(group_members(shapes.pp, 11) == std::vector{11, 15});
   CHECK(group_members(shapes.dp, 3) == std::vector{3, 11, 19, 27, 35, 43, 51, 59});
-  CHECK(group_members(shapes.dp_cp, 12) ==
-        std::vector{4, 6, 12, 14, 20, 22, 28, 30, 36, 38, 44, 46, 52, 54, 60, 62});
+  CHECK(group_members(shapes.dp_cp, 12) == std::vector{4, 6, 12, 14, 20, 22, 28, 30, 36, 38, 44, 46, 52, 54, 60, 62});
   CHECK(group_members(shapes.ep, 14) == std::vector{12, 13, 14, 15});
   CHECK(group_members(shapes.edp, 3) == std::vector{3, 11, 19, 27, 35, 43, 51, 59});
   CHECK(group_members(shapes.ends, 9) == std::vector{9, 13});
@@ -166,8 +171,8 @@ TEST_CASE("instances smaller than a run of cp are joined across stages' ranks to
 TEST_CASE("instances that end inside a run of cp: no slice spans more runs than its shape") {
   // cp 4, pp 2 between cp and dp 3: runs of 4 ranks, 8 apart. Halves are 0-3 8 9 and 10 11 16-19.
   const GroupShape group{12, 1, 4, 8};
-  CHECK(inner_instance(group, 2) == GroupShape{6, 1, 2, 8});       // three runs, where the slices have two
-  CHECK(across_instances(group, 2) == GroupShape{2, 2, 1, 8});     // 0 and 10: two runs
+  CHECK(inner_instance(group, 2) == GroupShape{6, 1, 2, 8});    // three runs, where the slices have two
+  CHECK(across_instances(group, 2) == GroupShape{2, 2, 1, 8});  // 0 and 10: two runs
   // cp 6, dp 4, three slices of 8; cp 4, dp 6, eight slices of 3.
   for (const auto& [shape, instances] : {std::pair{GroupShape{24, 1, 6, 12}, 3}, std::pair{GroupShape{24, 1, 4, 8}, 8}}) {
     const int runs = shape.size / shape.run;

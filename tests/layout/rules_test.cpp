@@ -77,7 +77,7 @@ TEST_CASE("the first violation is the first of all violations, with and without 
 
 TEST_CASE("a rule asserted by one entry point binds that one only") {
   Layout layout = plain_layout();
-  layout.overlap.param_gather = true;   // without overlap of gradient reduction
+  layout.overlap.param_gather = true;  // without overlap of gradient reduction
   CHECK_FALSE(first_violation(dense_job(), layout));
   CHECK(first_violation(megatron_lm(dense_job()), layout)->rule == id_of("param_overlap_grad_overlap"));
 
@@ -91,7 +91,7 @@ TEST_CASE("a rule asserted by one entry point binds that one only") {
   Job twelve_gpus = torch_tools(dense_job());
   twelve_gpus.gpus = 12;
   twelve_gpus.training.global_batch_size = 12;
-  CHECK_FALSE(first_violation(twelve_gpus, layout));   // torch tools share 8 layers over 3 stages
+  CHECK_FALSE(first_violation(twelve_gpus, layout));  // torch tools share 8 layers over 3 stages
 }
 
 TEST_CASE("tools of torch too have whole instances, and no virtual stages without a pipeline") {

@@ -75,7 +75,7 @@ TEST_CASE("first and last stage; each rank's layers are cut in vpp chunks") {
   CHECK(planned(job_of(94), pipeline(8, 1, first_last(10, 12))) == std::vector{10, 12, 12, 12, 12, 12, 12, 12});
   CHECK(planned(job_of(14), pipeline(4, 2, first_last(2, 0))) == std::vector{1, 2, 2, 2, 1, 2, 2, 2});
   CHECK(planned(job_of(14), pipeline(4, 2, first_last(0, 2))) == std::vector{2, 2, 2, 1, 2, 2, 2, 1});
-  CHECK(planned(job_of(15), pipeline(4, 1, first_last(2, 0))).empty());   // 13 over 3
+  CHECK(planned(job_of(15), pipeline(4, 1, first_last(2, 0))).empty());  // 13 over 3
   CHECK(planned(job_of(40), pipeline(1, 1, first_last(17, 23))).empty());
 }
 
@@ -100,18 +100,21 @@ TEST_CASE("a layout string puts layers and MTP where it says") {
   CHECK(plan.layers_on(7) == 5);
 
   REQUIRE(make_stage_plan(job_of(61, 1), pipeline(8, 4, string_split("Et*3|(tt|)*29m|L")), plan));
-  CHECK(plan.at(6, 3) == Chunk{61, 0, false, false, false, 1});   // MTP alone, before the loss
+  CHECK(plan.at(6, 3) == Chunk{61, 0, false, false, false, 1});  // MTP alone, before the loss
   CHECK(plan.at(7, 3) == Chunk{61, 0, false, true, false, 0});
 }
 
 TEST_CASE("published layout strings have the layers and parts of their models") {
-  struct Published { const char* text; int layers, mtp, pp, vpp; };
+  struct Published {
+    const char* text;
+    int layers, mtp, pp, vpp;
+  };
   const Published published[] = {
-      {"Et*4|(t*4|)*14tL", 61, 0, 16, 1},           {"Et*4|(tttt|)*14tmL", 61, 1, 4, 4},
-      {"Et*4|(t*7|)*5t*8|tmL", 48, 1, 2, 4},        {"Et*2|(t*2|)*34,t*3|(t*2|)*3,tL", 80, 0, 8, 5},
-      {"Et*8|(t*8|)*6t*5mL", 61, 1, 8, 1},          {"Et*20|t*20mL", 40, 1, 2, 1},
-      {"Et*21|t*19mL", 40, 1, 2, 1},                {"Et|(tt|)*6mL", 13, 1, 2, 4},
-      {"Et*2|(tt|)*5t|tmL", 14, 1, 4, 2},           {"Et*3|(tt|)*6L", 15, 0, 2, 4},
+      {"Et*4|(t*4|)*14tL", 61, 0, 16, 1},    {"Et*4|(tttt|)*14tmL", 61, 1, 4, 4},
+      {"Et*4|(t*7|)*5t*8|tmL", 48, 1, 2, 4}, {"Et*2|(t*2|)*34,t*3|(t*2|)*3,tL", 80, 0, 8, 5},
+      {"Et*8|(t*8|)*6t*5mL", 61, 1, 8, 1},   {"Et*20|t*20mL", 40, 1, 2, 1},
+      {"Et*21|t*19mL", 40, 1, 2, 1},         {"Et|(tt|)*6mL", 13, 1, 2, 4},
+      {"Et*2|(tt|)*5t|tmL", 14, 1, 4, 2},    {"Et*3|(tt|)*6L", 15, 0, 2, 4},
   };
   for (const Published& p : published) {
     CAPTURE(p.text);
@@ -132,8 +135,8 @@ TEST_CASE("layout strings are written out as Megatron reads them") {
   using Parts = std::vector<std::string>;
   CHECK(*expand_layout_string("Et*2|(tt|)*2tL") == Parts{"Ett", "tt", "tt", "tL"});
   CHECK(*expand_layout_string("Ettt|(tt|)*3,m|L") == Parts{"Ettt", "tt", "tt", "tt", "m", "L"});
-  CHECK(*expand_layout_string("E|(|t)*2,L") == Parts{"E", "", "t", "tL"});        // empty parts are legal
-  CHECK(*expand_layout_string("Et|(tt|)*2") == Parts{"Et", "tt", "tt", ""});      // a bar at the end opens a part
+  CHECK(*expand_layout_string("E|(|t)*2,L") == Parts{"E", "", "t", "tL"});    // empty parts are legal
+  CHECK(*expand_layout_string("Et|(tt|)*2") == Parts{"Et", "tt", "tt", ""});  // a bar at the end opens a part
   CHECK(*expand_layout_string("E((t*2|)*2m|)*2L") == Parts{"Ett", "tt", "m", "tt", "tt", "m", "L"});
   CHECK(*expand_layout_string("E|*3L") == Parts{"E", "", "", "L"});
   CHECK(*expand_layout_string("Et*0L") == Parts{"EL"});
@@ -142,7 +145,8 @@ TEST_CASE("layout strings are written out as Megatron reads them") {
 
 TEST_CASE("malformed layout strings say why") {
   std::string why;
-  for (const char* text : {"Etx", "E(tL", "Et)L", "*3L", "Et*L", "Et*", "Et*999999999L", "E((t*9999)*9999)*9999L", "E t", "E(()*99999)*99999L"}) {
+  for (const char* text :
+       {"Etx", "E(tL", "Et)L", "*3L", "Et*L", "Et*", "Et*999999999L", "E((t*9999)*9999)*9999L", "E t", "E(()*99999)*99999L"}) {
     CAPTURE(text);
     why.clear();
     CHECK_FALSE(expand_layout_string(text, &why));
@@ -238,8 +242,8 @@ TEST_CASE("an unstated split is one that Megatron takes") {
         CHECK_FALSE(planned(job, layout).empty());
         for (const Violation& v : all_violations(job, layout)) {
           const RuleInfo& rule = rules()[std::size_t(v.rule)];
-          const bool about_split = rule.code.find("layout_string") != rule.code.npos ||
-                                   rule.code.find("divides") == 0 || rule.code == "pp_divides_layers";
+          const bool about_split = rule.code.find("layout_string") != rule.code.npos || rule.code.find("divides") == 0 ||
+                                   rule.code == "pp_divides_layers";
           CHECK_FALSE(about_split);
         }
       }

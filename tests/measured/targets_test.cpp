@@ -109,7 +109,8 @@ TEST_CASE("vision-language runs: FSDP within 12 %, and all in the right order") 
     if (!row.id.starts_with("vlm-") || row.status != RowStatus::ok) continue;
     CAPTURE(row.id);
     REQUIRE(row.scores.size() == 1);
-    // The 3D rows do not state tp; at the inferred 8 the model is far off (docs/residuals.md), and a fall below this is news too.
+    // The 3D rows do not state tp; at the inferred 8 the model is far off (docs/residuals.md), and a fall below this is
+    // news too.
     CHECK(std::abs(row.scores[0].error()) < (row.id.find("-3d-") == std::string::npos ? 0.12 : 0.53));
     tflops[row.id.substr(4)] = row.scores[0].predicted;
   }
@@ -128,7 +129,7 @@ TEST_CASE("layouts that NVIDIA publishes are allowed and fit") {
 TEST_CASE("verdicts on reported runs: better than always saying that a run fits") {
   const Scored s = scored("reported_runs.json");
   CHECK(s.summary.verdicts.balanced_accuracy > 0.82);
-  CHECK(s.summary.verdicts.brier < 0.095);   // the base rate alone: 0.164
+  CHECK(s.summary.verdicts.brier < 0.095);  // the base rate alone: 0.164
   CHECK(quantity(s.summary, "peak_gib").median_abs_error < 0.038);
   CHECK(quantity(s.summary, "peak_gib").p90_abs_error < 0.31);
   for (const VerdictGroup& g : verdicts_by(s.runs, s.rows, VerdictField::framework))
@@ -139,12 +140,13 @@ TEST_CASE("verdicts on free-form reports, mostly of tools outside Megatron-Core:
   const Scored s = scored("free_reports.json");
   CHECK(s.summary.ok == s.summary.rows);
   CHECK(s.summary.verdicts.balanced_accuracy > 0.84);
-  CHECK(s.summary.verdicts.brier < 0.07);   // the base rate alone: 0.172
+  CHECK(s.summary.verdicts.brier < 0.07);  // the base rate alone: 0.172
   CHECK(quantity(s.summary, "peak_gib").median_abs_error < 0.095);
 }
 
 TEST_CASE("no row is skipped: each has a prediction or a reason") {
-  for (const char* name : {"memory.json", "throughput.json", "published_layouts.json", "reported_runs.json", "free_reports.json"}) {
+  for (const char* name :
+       {"memory.json", "throughput.json", "published_layouts.json", "reported_runs.json", "free_reports.json"}) {
     for (const Row& row : scored(name).rows) {
       CAPTURE(row.id);
       CHECK(row.status != RowStatus::error);
@@ -157,7 +159,7 @@ TEST_CASE("effects of single changes go the right way") {
   const Scored s = scored("throughput.json");
   const Effects effects = score_effects(io::load_effects(file("effects.json")), s.runs, s.rows);
   CHECK(effects.summary.clean_above_noise == 66);
-  CHECK(effects.summary.sign_right >= 55);                   // of 66, a predicted "nothing" counting as wrong
+  CHECK(effects.summary.sign_right >= 55);  // of 66, a predicted "nothing" counting as wrong
   CHECK(effects.summary.size_right >= 0.48 * effects.summary.clean_above_noise);
   CHECK(effects.summary.no_change_right >= 0.97 * effects.summary.no_change);
   // What images cost: freezing the tower, a larger micro-batch, no images.

@@ -18,13 +18,11 @@ block::OpList sample_block() {
   attention.saved = {{"in", Bytes(8 * kM), {}, {}, false},
                      {"qkv", Bytes(30 * kM), {RecomputeModule::mla_up_proj}, OffloadModule::core_attn, false},
                      {"statistics", Bytes(kM), {}, OffloadModule::core_attn, false}};
-  attention.transients = {{"a", Bytes(5 * kM), block::Moment::forward, {}},
-                          {"b", Bytes(4 * kM), block::Moment::backward, {}}};
+  attention.transients = {{"a", Bytes(5 * kM), block::Moment::forward, {}}, {"b", Bytes(4 * kM), block::Moment::backward, {}}};
   block::Op experts;
   experts.view = block::View::experts;
-  experts.saved = {
-      {"rows", Bytes(100 * kM), {}, {}, true},
-      {"activation", Bytes(50 * kM), {RecomputeModule::moe_act, RecomputeModule::moe}, {}, true}};
+  experts.saved = {{"rows", Bytes(100 * kM), {}, {}, true},
+                   {"activation", Bytes(50 * kM), {RecomputeModule::moe_act, RecomputeModule::moe}, {}, true}};
   experts.transients = {{"c", Bytes(6 * kM), block::Moment::backward, Bytes(6 * kM)},
                         {"d", Bytes(3 * kM), block::Moment::backward, {}}};
   return {attention, experts};
@@ -104,7 +102,7 @@ TEST_CASE("graphs hold what their scopes save") {
   const ScopedBytes saved = activation_profile(sample_block(), options()).scoped;
   CHECK(saved.held_by({CudaGraphImpl::transformer_engine, {GraphScope::attn}}) == Bytes(39 * kM));
   CHECK(saved.held_by({CudaGraphImpl::transformer_engine, {GraphScope::mlp}}) == Bytes(0));
-  CHECK(saved.held_by({CudaGraphImpl::local, {}}) == Bytes(189 * kM));   // per-layer graphs of everything
+  CHECK(saved.held_by({CudaGraphImpl::local, {}}) == Bytes(189 * kM));  // per-layer graphs of everything
   CHECK(saved.held_by({CudaGraphImpl::local, {GraphScope::attn}}) == Bytes(39 * kM));
   CHECK(saved.held_by({CudaGraphImpl::full_iteration, {}}) == Bytes(0));
   CHECK(saved.held_by({}) == Bytes(0));
@@ -130,6 +128,5 @@ TEST_CASE("full recompute splits the layers of a chunk") {
 }
 
 TEST_CASE("every module view has a saved term") {
-  for (std::size_t v = 0; v < kCount<block::View>; ++v)
-    CHECK(saved_term(block::View(v)) != MemoryTerm::unmodelled);
+  for (std::size_t v = 0; v < kCount<block::View>; ++v) CHECK(saved_term(block::View(v)) != MemoryTerm::unmodelled);
 }

@@ -33,14 +33,11 @@ TEST_CASE("prefetch runs ahead by half a communication unit") {
     CHECK(b.unreduced_gradients.value == 0);
   }
   SUBCASE("tight: a unit of exactly 5e8 brings one, one element less brings two") {
-    CHECK(fsdp_buffers(units_of(500'000'000, 9), MemoryMoment::forward).unsharded_weights.value ==
-          2LL * 2 * 500'000'000);
-    CHECK(fsdp_buffers(units_of(499'999'999, 9), MemoryMoment::forward).unsharded_weights.value ==
-          2LL * 3 * 499'999'999);
+    CHECK(fsdp_buffers(units_of(500'000'000, 9), MemoryMoment::forward).unsharded_weights.value == 2LL * 2 * 500'000'000);
+    CHECK(fsdp_buffers(units_of(499'999'999, 9), MemoryMoment::forward).unsharded_weights.value == 2LL * 3 * 499'999'999);
   }
   SUBCASE("large units: the next one only") {
-    CHECK(fsdp_buffers(units_of(2'000'000'000, 9), MemoryMoment::forward).unsharded_weights.value ==
-          2LL * 2 * 2'000'000'000);
+    CHECK(fsdp_buffers(units_of(2'000'000'000, 9), MemoryMoment::forward).unsharded_weights.value == 2LL * 2 * 2'000'000'000);
   }
   SUBCASE("a small model is gathered whole, never more") {
     CHECK(fsdp_buffers(units_of(1000, 4), MemoryMoment::forward).unsharded_weights.value == 2 * 4000);
@@ -54,8 +51,7 @@ TEST_CASE("at the loss all units but the last have let go of their weights") {
   in.sharding = Sharding::full_torch;
   CHECK(fsdp_buffers(in, MemoryMoment::forward, true).unsharded_weights.value == 2 * (200'000'000LL + 5));
   in.reshard_after_forward = false;
-  CHECK(fsdp_buffers(in, MemoryMoment::forward, true).unsharded_weights.value ==
-        2 * (32 * 200'000'000LL + 5));
+  CHECK(fsdp_buffers(in, MemoryMoment::forward, true).unsharded_weights.value == 2 * (32 * 200'000'000LL + 5));
 }
 
 TEST_CASE("gradients wait in backward only, at most a communication unit and the running one") {

@@ -33,7 +33,7 @@ TEST_CASE("a rank's masters are all cast to bf16 before the first is quantised: 
 TEST_CASE("while the optimizer runs and at no other moment") {
   const StaticInputs in = gathered(Precision::fp8_tensorwise);
   StaticInputs bf16 = in;
-  bf16.fp8_param_gather = false;   // the same elements, 2 B of bf16 more and no cast
+  bf16.fp8_param_gather = false;  // the same elements, 2 B of bf16 more and no cast
   CHECK(total(in, MemoryMoment::optimizer_step) - total(in) == Bytes(2 * kElements / 8));
   CHECK(total(bf16, MemoryMoment::optimizer_step) == total(bf16));
 }
@@ -43,7 +43,7 @@ TEST_CASE("nothing where masters go into the gradient buffer, or where the optim
   StaticInputs in = gathered(Precision::fp8_delayed);
   in.optimizer.precision_aware = true;
   CHECK(cast(in) == Bytes(0));
-  in.precision = Precision::fp8_tensorwise;   // makes its masters itself, precision-aware or not
+  in.precision = Precision::fp8_tensorwise;  // makes its masters itself, precision-aware or not
   CHECK(cast(in) == Bytes(2 * kElements / 8));
   CHECK(cast(bf16_adam(Sharding::optimizer, 8)) == Bytes(0));
 }

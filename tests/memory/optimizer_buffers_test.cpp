@@ -36,8 +36,7 @@ Walk walk_buffer(const std::vector<std::int64_t>& sizes, int ranks) {
   const std::int64_t shard = walk.padded / ranks;
   for (int r = 0; r < ranks; ++r)
     for (const auto& [begin, end] : placed)
-      walk.held[std::size_t(r)] +=
-          std::max<std::int64_t>(0, std::min(end, shard * (r + 1)) - std::max(begin, shard * r));
+      walk.held[std::size_t(r)] += std::max<std::int64_t>(0, std::min(end, shard * (r + 1)) - std::max(begin, shard * r));
   return walk;
 }
 
@@ -49,8 +48,7 @@ TEST_CASE("the closed form of a buffer is that of the walk") {
     std::vector<std::int64_t> sizes;
     std::int64_t elements = 0, gaps = 0;
     for (int i = 0; i < 200; ++i) {
-      const std::int64_t n =
-          i % 3 ? 64 * std::int64_t(random() % 5000 + 1) : std::int64_t(random() % 700 + 1);
+      const std::int64_t n = i % 3 ? 64 * std::int64_t(random() % 5000 + 1) : std::int64_t(random() % 700 + 1);
       sizes.push_back(n);
       elements += n;
       gaps += (64 - n % 64) % 64;

@@ -94,7 +94,7 @@ TEST_CASE("the allocator holds more, the less regular the tensors") {
   CHECK(allocator_reserve(mib(10000), mib(4000), f) == mib(300));
   f.mixed_sizes = true;
   CHECK(allocator_reserve(mib(10000), mib(4000), f) == mib(550));
-  f.interleaved = true;   // holes grow with what comes and goes
+  f.interleaved = true;  // holes grow with what comes and goes
   CHECK(allocator_reserve(mib(10000), mib(4000), f) == mib(550 + 600));
   CHECK(allocator_reserve(mib(10000), Bytes(0), f) == mib(550));
   f.variable_sizes = true;

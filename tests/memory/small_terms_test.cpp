@@ -21,10 +21,10 @@ TEST_CASE("workspaces by architecture and stack") {
   CHECK(workspace_bytes(local, GpuGeneration::hopper, 2, false) == mib(64));
   CHECK(workspace_bytes(local, GpuGeneration::hopper, 2, true) == mib(64 + 32));  // the router's
   CHECK(workspace_bytes(local, GpuGeneration::ampere, 2, true) == mib(16.25 + 4));
-  local.te_workspace_mib = 8;   // of its layers; the router asks for the larger one of the same device
+  local.te_workspace_mib = 8;  // of its layers; the router asks for the larger one of the same device
   CHECK(workspace_bytes(local, GpuGeneration::hopper, 2, true) == mib(64 + 32));
   CHECK(workspace_bytes(local, GpuGeneration::hopper, 2, false) == mib(64 + 8));
-  StackProfile torch;   // its router is torch's
+  StackProfile torch;  // its router is torch's
   torch.framework = Framework::torch_fsdp2;
   torch.transformer_engine = torch.grouped_gemm = false;
   CHECK(workspace_bytes(torch, GpuGeneration::hopper, 2, true) == workspace_bytes(torch, GpuGeneration::hopper, 2, false));

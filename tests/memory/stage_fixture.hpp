@@ -62,12 +62,10 @@ struct DeepSeekLastStage {
 
 /// A small stage with every kind of term in it.
 struct FullStage {
-  ActivationProfile dense = keeping(MemoryTerm::saved_mlp, mib(100)),
-                    moe = keeping(MemoryTerm::saved_experts, mib(300));
+  ActivationProfile dense = keeping(MemoryTerm::saved_mlp, mib(100)), moe = keeping(MemoryTerm::saved_experts, mib(300));
   ActivationProfile embedding = keeping(MemoryTerm::saved_embedding, mib(3));
   ActivationProfile vision = keeping(MemoryTerm::saved_vision, mib(40));
-  ActivationProfile mtp = keeping(MemoryTerm::saved_mtp, mib(120)),
-                    head = keeping(MemoryTerm::saved_head, mib(10));
+  ActivationProfile mtp = keeping(MemoryTerm::saved_mtp, mib(120)), head = keeping(MemoryTerm::saved_head, mib(10));
   std::array<LiveLayers, 2> layers{};
   StageInputs in;
   FullStage() {

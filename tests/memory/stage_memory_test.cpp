@@ -80,8 +80,7 @@ TEST_CASE("backward of a layer: its gradients and what recompute made again, no 
   CHECK(rows[MemoryTerm::embedding_gradient] == Bytes(0));
 }
 
-TEST_CASE(
-    "a huge vocabulary makes the embedding's gradient the dearest of backward, with the chunk unwound") {
+TEST_CASE("a huge vocabulary makes the embedding's gradient the dearest of backward, with the chunk unwound") {
   FullStage s;
   const Bytes unwound = mib(100 + 2 * (300 + 0.25 * 200)), layer_event = mib(90 + 0.25 * 80 + 11);
   s.in.embedding_gradient = unwound + layer_event;  // just not enough
@@ -96,8 +95,7 @@ TEST_CASE(
 
 TEST_CASE("the first step has no moments and no graphs yet") {
   FullStage s;
-  const Bytes peak =
-      std::max(allocated(s.in, MemoryMoment::forward), allocated(s.in, MemoryMoment::backward));
+  const Bytes peak = std::max(allocated(s.in, MemoryMoment::forward), allocated(s.in, MemoryMoment::backward));
   CHECK(peak - allocated(s.in, MemoryMoment::first_step) == s.in.state.exp_avg + s.in.state.exp_avg_sq);
   s.head.forward_transient = Bytes(0);  // now backward is the dearer
   s.in.mtp = nullptr;
@@ -174,8 +172,7 @@ TEST_CASE("a full-iteration graph keeps the dearer of forward and backward") {
   FullStage s;
   const Bytes eager = eager_activations(s.in);
   CHECK(eager == Bytes(0));
-  const Bytes forward = allocated(s.in, MemoryMoment::forward),
-              idle = allocated(s.in, MemoryMoment::between_steps);
+  const Bytes forward = allocated(s.in, MemoryMoment::forward), idle = allocated(s.in, MemoryMoment::between_steps);
   s.in.graphs.impl = CudaGraphImpl::full_iteration;
   CHECK(eager_activations(s.in) == mib(400 + 2400 + 12 + 160 + 120 + 10 + 500 + 400 + 1));
   CHECK(allocated(s.in, MemoryMoment::forward) == forward + eager_activations(s.in) / 2);

@@ -10,9 +10,7 @@ using namespace shardfit::memory;
 
 TEST_CASE("bytes a parameter by optimizer setting") {
   SUBCASE("bf16, whole optimizer: 2 + 4 + 12") { CHECK(per_parameter(bf16_adam(Sharding::none, 8)) == 18); }
-  SUBCASE("bf16, distributed optimizer: 6 + 12/d") {
-    CHECK(per_parameter(bf16_adam(Sharding::optimizer, 8)) == 7.5);
-  }
+  SUBCASE("bf16, distributed optimizer: 6 + 12/d") { CHECK(per_parameter(bf16_adam(Sharding::optimizer, 8)) == 7.5); }
   SUBCASE("2-byte gradients: 4 + 12/d, and a copy of 4/d that only the optimizer leaves behind") {
     StaticInputs in = bf16_adam(Sharding::optimizer, 8);
     in.optimizer.grad_buffer_dtype = DType::bf16;
@@ -52,7 +50,7 @@ TEST_CASE("bytes a parameter by optimizer setting") {
     CHECK(per_parameter(in) == 10);
     in.framework = Framework::other;
     in.sharding = Sharding::optimizer;
-    CHECK(per_parameter(in) == 2 + 2 + 12.0 / 8 + 4.0 / 8);   // an fp32 copy of bf16 gradients too
+    CHECK(per_parameter(in) == 2 + 2 + 12.0 / 8 + 4.0 / 8);  // an fp32 copy of bf16 gradients too
   }
   SUBCASE("sgd keeps one moment") {
     StaticInputs in = bf16_adam(Sharding::none, 8);
@@ -100,8 +98,7 @@ TEST_CASE("state of measured runs, to the byte that Megatron's buffers hold") {
     in.expert_shards = 1;
     const StaticState s = static_state(in);
     CHECK(s.weights.value == 6'207'758'336);
-    CHECK((s.master_weights + s.exp_avg + s.exp_avg_sq).value ==
-          doctest::Approx(12'054'571'008).epsilon(1e-6));
+    CHECK((s.master_weights + s.exp_avg + s.exp_avg_sq).value == doctest::Approx(12'054'571'008).epsilon(1e-6));
   }
   SUBCASE("Megatron-FSDP, 32.4 M parameters on 4 ranks (gpt3_mcore_te_tp2_zp_z3)") {
     StaticInputs in = bf16_adam(Sharding::full, 4);
@@ -116,10 +113,8 @@ TEST_CASE("one rank's sharding costs what none costs") {
 }
 
 TEST_CASE("more ranks never cost more") {
-  for (Sharding s :
-       {Sharding::none, Sharding::optimizer, Sharding::optimizer_grads, Sharding::full, Sharding::full_torch})
-    for (int ranks = 1; ranks < 512; ranks *= 2)
-      CHECK(total(bf16_adam(s, 2 * ranks)) <= total(bf16_adam(s, ranks)));
+  for (Sharding s : {Sharding::none, Sharding::optimizer, Sharding::optimizer_grads, Sharding::full, Sharding::full_torch})
+    for (int ranks = 1; ranks < 512; ranks *= 2) CHECK(total(bf16_adam(s, 2 * ranks)) <= total(bf16_adam(s, ranks)));
 }
 
 TEST_CASE("experts that no other rank shares keep all of their state") {

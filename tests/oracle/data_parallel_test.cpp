@@ -82,7 +82,8 @@ double played(const Case& c, const Layout& layout, bool aligned) {
       gathered_at.push_back((v + 1) * one - hidden);
     }
   replay::ReplayInput in{c.shape, forward, backward, 0, false};
-  if (layout.overlap.param_gather) (aligned && vpp > 1 ? in.gathered_at : in.gathers) = aligned && vpp > 1 ? gathered_at : gathers;
+  if (layout.overlap.param_gather)
+    (aligned && vpp > 1 ? in.gathered_at : in.gathers) = aligned && vpp > 1 ? gathered_at : gathers;
   const replay::Replay replay = replay::play(in);
 
   double finish = 0;

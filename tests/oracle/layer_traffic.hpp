@@ -39,7 +39,7 @@ class LayerTraffic : public TrafficPlay {
     const double kv = n_ * 2 * m_.kv_heads * m_.d / l_.tp, gradients = backward && !narrow() ? kBf16 : 0;
     on_groups(stage, shape, [&](const Players& p) {
       p.pass_on({group, "send_recv", phase}, times * kv * (operand() + gradients), p.size() - 1);
-      if (backward && narrow()) p.exchange({group, "all_to_all", phase}, times * kv * p.size());   // a byte for every member
+      if (backward && narrow()) p.exchange({group, "all_to_all", phase}, times * kv * p.size());  // a byte for every member
     });
   }
   void cp_exchange(int stage, GroupShape shape, const char* group, const char* phase, bool backward, double times) {
@@ -109,7 +109,8 @@ class LayerTraffic : public TrafficPlay {
     layer_forward(stage, "forward", calls());
     const double blocks = m_.experts ? 1 : 2;
     column_backward(stage, stream_read(), blocks * calls());
-    if (sp_) gather(stage, shapes_.tp, "tp", "backward", gradient_read(), blocks * calls());   // of the row linear's output gradient
+    if (sp_)
+      gather(stage, shapes_.tp, "tp", "backward", gradient_read(), blocks * calls());  // of the row linear's output gradient
     if (l_.cp > 1) context(stage, "backward", true, calls());
     if (m_.experts && shapes_.tp_ep.size > 1)
       for (const char* collective : {"dispatch", "combine"}) experts(stage, collective, "backward", calls());

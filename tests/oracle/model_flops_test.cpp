@@ -29,9 +29,7 @@ Job job_of(const std::string& model, int sequence, std::optional<int> mtp_layers
   return job;
 }
 
-double gflop(const Job& job, int tp = 1, double span = 0) {
-  return compute::model_flops_per_token(job, tp, span) / 1e9;
-}
+double gflop(const Job& job, int tp = 1, double span = 0) { return compute::model_flops_per_token(job, tp, span) / 1e9; }
 
 }  // namespace
 
@@ -81,7 +79,7 @@ TEST_CASE("packed rows count the attention of their parts") {
 TEST_CASE("vision tower: 3 x (blocks + mergers), worked by hand") {
   const ModelSpec model = io::load_model("Qwen3-VL-235B-A22B");
   REQUIRE(model.vision.has_value());
-  const double patches = 3136, tokens = 784;                 // one image of 56 x 56 patches
+  const double patches = 3136, tokens = 784;  // one image of 56 x 56 patches
   const double blocks = 27 * ((8.0 * 1152 * 1152 + 4.0 * 1152 * 4304) * patches + 4.0 * 1152 * patches * patches);
   const double mergers = 4 * tokens * (2.0 * 4608 * 4608 + 2.0 * 4608 * 4096);
   CHECK(compute::vision_model_flops(*model.vision, {patches, patches * patches, tokens}) ==

@@ -19,7 +19,7 @@ using schedule::PipelineShape;
 /// A shape with the times of its stages.
 struct Case {
   PipelineShape shape;
-  std::vector<double> forward, backward;   // a stage, a micro-batch
+  std::vector<double> forward, backward;  // a stage, a micro-batch
   double p2p = 0;
 };
 
@@ -54,7 +54,7 @@ class Cases {
     s.group = s.pp + (interleaved && integer(0, 2) == 0 ? integer(0, s.pp) : 0);
     s.microbatches = interleaved ? s.group * integer(1, 8) : integer(1, 8 * s.pp);
     if (interleaved && s.microbatches > s.group && s.group > s.pp && integer(0, 1))
-      s.microbatches += integer(s.pp, s.group - 1);       // a smaller last group
+      s.microbatches += integer(s.pp, s.group - 1);  // a smaller last group
     s.expert_overlap = interleaved && integer(0, 3) == 0;
 
     const double ratio = real(1.2, 2.6);
@@ -126,7 +126,7 @@ TEST_CASE("an embedding on the first chunk, a head and fewer layers on the last:
   for (int draw = 0; draw < 200; ++draw) {
     const int pp = 1 << integer(1, 4), vpp = integer(2, 6), layers = integer(1, 4);
     const PipelineShape shape{pp, vpp, pp * integer(2, 10), pp, false};
-    const double ratio = real(1.5, 2.5), embedding = real(0.05, 0.4), head = real(0.5, 3);   // in layers' forwards
+    const double ratio = real(1.5, 2.5), embedding = real(0.05, 0.4), head = real(0.5, 3);  // in layers' forwards
     std::vector<double> forward(std::size_t(pp * vpp), layers), backward(forward.size(), layers * ratio);
     forward.front() += 0.3 * embedding;
     backward.front() += embedding;
@@ -152,7 +152,7 @@ TEST_CASE("equal stages: the textbook bubble, exactly") {
   const std::vector<double> forward(4, 1.0), backward(4, 2.0);
   const schedule::StepTime t = schedule::step_time(shape, forward, backward, 0);
   CHECK(t.busy == doctest::Approx(36));
-  CHECK(t.bubble == doctest::Approx(3 * 3));                 // (pp - 1)(F + B)
+  CHECK(t.bubble == doctest::Approx(3 * 3));  // (pp - 1)(F + B)
   CHECK(t.total() == doctest::Approx(replayed({shape, forward, backward, 0}).finish));
 }
 
@@ -163,7 +163,7 @@ TEST_CASE("live chunks are those of the replay, at every stage") {
         for (const int groups : {1, 2, 3, 9})
           for (const int remainder : {0, 1})
             for (const bool overlap : {false, true}) {
-              if (pp == 1 && vpp > 1) continue;              // no virtual stages without a pipeline
+              if (pp == 1 && vpp > 1) continue;  // no virtual stages without a pipeline
               PipelineShape shape{pp, vpp, 0, pp + wider, overlap};
               shape.microbatches = shape.group * groups + (remainder ? std::min(pp, shape.group - 1) : 0);
               const std::vector<double> forward(std::size_t(pp), 1.0), backward(std::size_t(pp), 2.0);

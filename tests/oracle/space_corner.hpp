@@ -11,8 +11,9 @@
 
 namespace shardfit::oracle {
 
-inline constexpr const char* kScenarios[] = {"qwen3-vl-235b-gb200.json", "qwen3-vl-235b-b200.json", "qwen3.5-35b-a3b-gb200.json",
-                                      "qwen3-235b-gb200.json",    "deepseek-v3-gb200.json",  "llama-3-70b-gb200.json"};
+inline constexpr const char* kScenarios[] = {"qwen3-vl-235b-gb200.json",   "qwen3-vl-235b-b200.json",
+                                             "qwen3.5-35b-a3b-gb200.json", "qwen3-235b-gb200.json",
+                                             "deepseek-v3-gb200.json",     "llama-3-70b-gb200.json"};
 
 using Random = std::mt19937_64;
 

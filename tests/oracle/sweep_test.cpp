@@ -108,8 +108,8 @@ TEST_CASE("pruned equals brute force") {
   CHECK(pruned.by_recompute > 100);
   CHECK(pruned.by_graphs > 100);
   CHECK(pruned.by_time > 100);
-  MESSAGE("pruned by rules " << pruned.by_rules << ", state " << pruned.by_state << ", recompute " << pruned.by_recompute << ", graphs " << pruned.by_graphs << ", time "
-                             << pruned.by_time);
+  MESSAGE("pruned by rules " << pruned.by_rules << ", state " << pruned.by_state << ", recompute " << pruned.by_recompute
+                             << ", graphs " << pruned.by_graphs << ", time " << pruned.by_time);
   MESSAGE(valid << " valid layouts, " << met.size() << " reasons");
 }
 
@@ -140,12 +140,14 @@ TEST_CASE("pruned equals brute force over several jobs: GPU counts, hardware, pr
       CAPTURE(seed);
       Scenario one = corner(file, seed), more = one, other = one, fp8 = one;
       more.job.gpus *= 2;
-      other.job.hardware = io::load_scenario(std::string(SHARDFIT_SOURCE_DIR) + "/scenarios/qwen3-vl-235b-b200.json").job.hardware;
+      other.job.hardware =
+          io::load_scenario(std::string(SHARDFIT_SOURCE_DIR) + "/scenarios/qwen3-vl-235b-b200.json").job.hardware;
       fp8.job.training.precision = Precision::mxfp8;
       const Estimator estimators[] = {Estimator(one.job), Estimator(more.job), Estimator(other.job), Estimator(fp8.job)};
       Goals goals;
       goals.pareto = {Metric::step_time, Metric::gpus, Metric::peak_memory};
-      const Study study({{&one, &estimators[0]}, {&more, &estimators[1]}, {&other, &estimators[2]}, {&fp8, &estimators[3]}}, goals);
+      const Study study({{&one, &estimators[0]}, {&more, &estimators[1]}, {&other, &estimators[2]}, {&fp8, &estimators[3]}},
+                        goals);
       SweepOptions options;
       options.threads = 2;
       options.top = 30;

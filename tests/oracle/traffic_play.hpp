@@ -25,8 +25,12 @@ inline constexpr Model kMoe{"Mixtral-8x7B", 32, 4096, 32, 8, 128, 14336, 32000, 
 class TrafficPlay {
  public:
   TrafficPlay(const Model& model, const Scenario& scenario)
-      : m_(model), job_(scenario.job), l_(scenario.base), grid_(grid_sizes(l_, job_.gpus, job_.training.global_batch_size)),
-        shapes_(group_shapes(l_, grid_)), wire_(job_.gpus) {
+      : m_(model),
+        job_(scenario.job),
+        l_(scenario.base),
+        grid_(grid_sizes(l_, job_.gpus, job_.training.global_batch_size)),
+        shapes_(group_shapes(l_, grid_)),
+        wire_(job_.gpus) {
     n_ = double(job_.training.sequence_length) * l_.micro_batch_size / l_.cp;
     sp_ = l_.sequence_parallel;
   }
@@ -65,9 +69,9 @@ class TrafficPlay {
   double width_read() const {
     switch (job_.training.precision) {
       case Precision::fp8_tensorwise: return 1;
-      case Precision::mxfp8: return 1 + 1.0 / 32;         // a byte of scale for 32
-      case Precision::fp8_blockwise: return 1 + 4.0 / 128; // fp32 for 128
-      case Precision::nvfp4: return 0.5 + 1.0 / 16;        // a byte for 16
+      case Precision::mxfp8: return 1 + 1.0 / 32;           // a byte of scale for 32
+      case Precision::fp8_blockwise: return 1 + 4.0 / 128;  // fp32 for 128
+      case Precision::nvfp4: return 0.5 + 1.0 / 16;         // a byte for 16
       default: return kBf16;
     }
   }

@@ -29,7 +29,7 @@ class Replay : public LayerTraffic {
   std::map<std::string, double> host_bytes(int stage) const {
     std::map<std::string, double> bytes;
     const double heads = m_.heads * m_.d / l_.tp, kv_heads = 2 * m_.kv_heads * m_.d / l_.tp;
-    double kept = 0;   // of a layer
+    double kept = 0;  // of a layer
     if (l_.offload.activation_modules.contains(OffloadModule::core_attn)) kept += n_ * (heads + kv_heads) * kBf16;
     if (l_.offload.activation_modules.contains(OffloadModule::attn_proj)) kept += n_ * heads * kBf16;
     if (kept > 0) bytes["forward"] = bytes["backward"] = kept * calls();
@@ -43,12 +43,14 @@ class Replay : public LayerTraffic {
   void play_edges(int stage) {
     const double m = grid_.microbatches;
     if (stage == 0) {
-      if (sp_) scatter(stage, shapes_.tp, "tp", "forward", stream(), m), gather(stage, shapes_.tp, "tp", "backward", stream(), m);
-      else reduce(stage, shapes_.tp, "tp", "forward", stream(), m);
+      if (sp_)
+        scatter(stage, shapes_.tp, "tp", "forward", stream(), m), gather(stage, shapes_.tp, "tp", "backward", stream(), m);
+      else
+        reduce(stage, shapes_.tp, "tp", "forward", stream(), m);
     }
     if (stage + 1 < l_.pp) return;
     if (sp_) gather(stage, shapes_.tp, "tp", "forward", stream(), m);
-    column_backward(stage, stream(), m);   // the head stays in bf16
+    column_backward(stage, stream(), m);  // the head stays in bf16
     const double reductions = job_.stack.cross_entropy == CrossEntropy::unfused ? 3 : 2;
     reduce(stage, shapes_.tp, "tp", "forward", n_ * kFp32, reductions * m);
   }
@@ -74,7 +76,9 @@ class Replay : public LayerTraffic {
 
   /// Parameters of a rank: dense grid, expert grid, and those of the dense grid that tp repeats.
   /// And of linear layers, which fp8 gathers narrow.
-  struct Params { double dense, expert, repeated, linear_dense, linear_expert; };
+  struct Params {
+    double dense, expert, repeated, linear_dense, linear_expert;
+  };
   Params params(int stage) const {
     const bool last = stage + 1 == l_.pp, apart = l_.ep > 1 || l_.etp != l_.tp;
     const double attention = m_.h * (m_.heads + 2 * m_.kv_heads) * m_.d / l_.tp + m_.heads * m_.d * m_.h / l_.tp;
@@ -96,7 +100,8 @@ class Replay : public LayerTraffic {
     return (elements - linear) * kBf16 + linear * (narrow ? 1 : kBf16);
   }
   void shard(int stage, GroupShape shape, const char* group, double elements, double linear, double gradient) {
-    const GroupShape inner = inner_instance(shape, l_.optimizer_instances), outer = across_instances(shape, l_.optimizer_instances);
+    const GroupShape inner = inner_instance(shape, l_.optimizer_instances),
+                     outer = across_instances(shape, l_.optimizer_instances);
     const double m = grid_.microbatches;
     if (l_.sharding == Sharding::none) return reduce(stage, shape, group, "step", elements * gradient);
     const bool full = l_.sharding == Sharding::full, every = full || l_.sharding == Sharding::optimizer_grads;

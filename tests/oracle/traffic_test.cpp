@@ -24,15 +24,19 @@ std::string kind_text(const Kind& k) { return std::get<0>(k) + " " + std::get<1>
 struct Case {
   const char* training = R"("precision": "bf16")";
   bool tied = false;
-  bool precision_aware = false;   ///< optimizer
+  bool precision_aware = false;  ///< optimizer
 };
 
 void compare(const Model& model, const std::string& layout, const Case& c = {}) {
   const std::string text = std::string(R"({"model": ")") + model.name + R"(", "hardware": "b200-hgx", "gpus": 32,
-    "training": {)" + c.training + R"(, "sequence_length": 2048, "global_batch_size": 64, "routing": "balanced",
-                 "optimizer": {"precision_aware": )" + (c.precision_aware ? "true" : "false") + R"(, "kind": "adam", "grad_buffer_dtype": "fp32", "main_params_dtype": "fp32",
+    "training": {)" + c.training +
+                           R"(, "sequence_length": 2048, "global_batch_size": 64, "routing": "balanced",
+                 "optimizer": {"precision_aware": )" +
+                           (c.precision_aware ? "true" : "false") +
+                           R"(, "kind": "adam", "grad_buffer_dtype": "fp32", "main_params_dtype": "fp32",
                                "main_grads_dtype": "fp32", "exp_avg_dtype": "fp32", "exp_avg_sq_dtype": "fp32"}},
-    "stack": "megatron-lm-2026-08", "layout": {)" + layout + "}}";
+    "stack": "megatron-lm-2026-08", "layout": {)" +
+                           layout + "}}";
   Scenario scenario = io::parse_scenario(text, "traffic.json");
   scenario.job.model.text.tie_word_embeddings = c.tied;
   scenario.base = layout_at(scenario, 0);
@@ -103,14 +107,22 @@ TEST_CASE("experts by each dispatcher, in a domain and beyond") {
     compare(kMoe, R"("tp": 4, "pp": 4, "ep": 8, "sequence_parallel": true, )" + by);
     compare(kMoe, R"("tp": 2, "pp": 2, "ep": 4, "sequence_parallel": true, )" + by);
   }
-  compare(kMoe, R"("tp": 2, "ep": 8, "etp": 2, "sequence_parallel": true, "dispatcher": "alltoall")");   // two nodes
+  compare(kMoe, R"("tp": 2, "ep": 8, "etp": 2, "sequence_parallel": true, "dispatcher": "alltoall")");  // two nodes
 }
 
 TEST_CASE("recompute repeats the forward collectives of what it covers") {
-  compare(kDense, R"("tp": 4, "pp": 2, "sequence_parallel": true, "recompute": {"granularity": "full", "method": "uniform", "num_layers": 1})");
-  compare(kDense, R"("tp": 4, "pp": 2, "vpp": 2, "sequence_parallel": true, "recompute": {"granularity": "full", "method": "block", "num_layers": 3})");
-  compare(kDense, R"("tp": 2, "cp": 2, "sequence_parallel": true, "recompute": {"granularity": "selective", "modules": ["core_attn"]})");
-  compare(kMoe, R"("tp": 1, "ep": 8, "etp": 1, "dispatcher": "deepep", "recompute": {"granularity": "selective", "modules": ["moe"]})");
+  compare(
+      kDense,
+      R"("tp": 4, "pp": 2, "sequence_parallel": true, "recompute": {"granularity": "full", "method": "uniform", "num_layers": 1})");
+  compare(
+      kDense,
+      R"("tp": 4, "pp": 2, "vpp": 2, "sequence_parallel": true, "recompute": {"granularity": "full", "method": "block", "num_layers": 3})");
+  compare(
+      kDense,
+      R"("tp": 2, "cp": 2, "sequence_parallel": true, "recompute": {"granularity": "selective", "modules": ["core_attn"]})");
+  compare(
+      kMoe,
+      R"("tp": 1, "ep": 8, "etp": 1, "dispatcher": "deepep", "recompute": {"granularity": "selective", "modules": ["moe"]})");
 }
 
 TEST_CASE("HSDP's two levels, FSDP every micro-batch") {
@@ -126,13 +138,16 @@ TEST_CASE("a tied embedding is summed over the ends of the pipeline") {
 }
 
 TEST_CASE("fp8 payloads: gathers of what products read, of parameters, of attention's operands; experts' tokens stay wide") {
-  for (const char* training : {R"("precision": "fp8_tensorwise", "fp8_param_gather": true)", R"("precision": "fp8_tensorwise")",
-                               R"("precision": "fp8_blockwise")", R"("precision": "mxfp8", "fp8_param_gather": true)",
-                               R"("precision": "nvfp4")"}) {
+  for (const char* training :
+       {R"("precision": "fp8_tensorwise", "fp8_param_gather": true)", R"("precision": "fp8_tensorwise")",
+        R"("precision": "fp8_blockwise")", R"("precision": "mxfp8", "fp8_param_gather": true)", R"("precision": "nvfp4")"}) {
     CAPTURE(training);
     compare(kDense, R"("tp": 4, "pp": 2, "sharding": "optimizer", "sequence_parallel": true)", {training});
     compare(kDense, R"("tp": 2, "sharding": "optimizer", "optimizer_instances": 2, "sequence_parallel": true)", {training});
-    compare(kMoe, R"("tp": 2, "pp": 2, "ep": 4, "etp": 1, "sharding": "optimizer", "sequence_parallel": true, "dispatcher": "deepep")", {training});
+    compare(
+        kMoe,
+        R"("tp": 2, "pp": 2, "ep": 4, "etp": 1, "sharding": "optimizer", "sequence_parallel": true, "dispatcher": "deepep")",
+        {training});
   }
   for (const char* type : {"p2p", "a2a", "all_gather", "a2a+p2p"})
     compare(kDense, std::string(R"("tp": 2, "cp": 4, "sequence_parallel": true, "cp_comm_type": ")") + type + "\"",
@@ -141,8 +156,13 @@ TEST_CASE("fp8 payloads: gathers of what products read, of parameters, of attent
 
 TEST_CASE("copies to the host and back: the optimizer's part, activations of modules") {
   const Case aware{.precision_aware = true};
-  compare(kDense, R"("tp": 2, "pp": 2, "sharding": "optimizer", "sequence_parallel": true, "offload": {"optimizer_fraction": 0.5})", aware);
-  compare(kMoe, R"("tp": 1, "ep": 8, "etp": 1, "sharding": "optimizer", "dispatcher": "alltoall", "offload": {"optimizer_fraction": 1.0})", aware);
+  compare(kDense,
+          R"("tp": 2, "pp": 2, "sharding": "optimizer", "sequence_parallel": true, "offload": {"optimizer_fraction": 0.5})",
+          aware);
+  compare(
+      kMoe,
+      R"("tp": 1, "ep": 8, "etp": 1, "sharding": "optimizer", "dispatcher": "alltoall", "offload": {"optimizer_fraction": 1.0})",
+      aware);
   compare(kDense, R"("tp": 2, "sequence_parallel": true, "offload": {"activation_modules": ["core_attn", "attn_proj"]})");
   compare(kDense, R"("tp": 2, "pp": 2, "vpp": 2, "sequence_parallel": true, "offload": {"activation_modules": ["core_attn"]})");
 }

@@ -17,7 +17,9 @@ inline constexpr double kBf16 = 2, kFp32 = 4;
 
 /// Group, collective, phase: what a row of the ledger is.
 using Kind = std::tuple<std::string, std::string, std::string>;
-struct Sent { double nvlink = 0, network = 0; };
+struct Sent {
+  double nvlink = 0, network = 0;
+};
 
 /// Bytes of every rank by kind.
 class Wire {
@@ -78,7 +80,8 @@ struct Players {
   }
   /// Each rank hands `bytes` to the next, `steps` times.
   void pass_on(const Kind& kind, double bytes, int steps) const {
-    for (int i = 0; i < size(); ++i) wire.send(kind, ranks[std::size_t(i)], ranks[std::size_t((i + 1) % size())], steps * bytes);
+    for (int i = 0; i < size(); ++i)
+      wire.send(kind, ranks[std::size_t(i)], ranks[std::size_t((i + 1) % size())], steps * bytes);
   }
   /// Tokens to experts, once a rank and once a domain: every choice of two experts is as likely.
   void dispatch_once(const Kind& kind, double tokens, double width, int experts) const {
@@ -95,7 +98,7 @@ struct Players {
     if (targets[0] == targets[1]) targets.pop_back();
     std::vector<int> entered;
     for (const int target : targets) {
-      const int entry = target / m == me / m ? me : target / m * m + me % m;   // the GPU on the sender's rail
+      const int entry = target / m == me / m ? me : target / m * m + me % m;  // the GPU on the sender's rail
       if (std::find(entered.begin(), entered.end(), entry) == entered.end()) {
         wire.send(kind, ranks[std::size_t(me)], ranks[std::size_t(entry)], bytes);
         entered.push_back(entry);

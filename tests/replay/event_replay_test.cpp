@@ -36,7 +36,7 @@ TEST_CASE("transfers delay the receiver, and the sender where it waits") {
 }
 
 TEST_CASE("laws: order, dependencies, work") {
-  const PipelineShape shape{3, 2, 7, 4, true};               // a last group of 3
+  const PipelineShape shape{3, 2, 7, 4, true};  // a last group of 3
   const std::vector<double> forward{1, 1.5, 0.7, 1, 0.9, 1.2}, backward{2, 2.5, 1.7, 2, 1.9, 2.2};
   const double p2p = 0.05;
   const Replay r = play({shape, forward, backward, p2p, false});
@@ -56,8 +56,7 @@ TEST_CASE("laws: order, dependencies, work") {
       const int chunk = e.chunk * shape.pp + rank;
       if (i > 0) CHECK(e.start >= events[i - 1].end);
       if (e.kind == PassKind::forward && chunk > 0) CHECK(e.start >= forward_end[at(chunk - 1, e.microbatch)] + p2p);
-      if (e.kind == PassKind::backward && chunk + 1 < chunks)
-        CHECK(e.start >= backward_end[at(chunk + 1, e.microbatch)] + p2p);
+      if (e.kind == PassKind::backward && chunk + 1 < chunks) CHECK(e.start >= backward_end[at(chunk + 1, e.microbatch)] + p2p);
       if (e.kind == PassKind::backward) CHECK(e.start >= forward_end[at(chunk, e.microbatch)]);
     }
     const RankUse& use = r.ranks[std::size_t(rank)];

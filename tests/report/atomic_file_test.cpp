@@ -21,9 +21,7 @@ struct Folder {
   Folder() { fs::create_directories(path); }
   ~Folder() { fs::remove_all(path); }
   std::string file(const char* name) const { return (path / name).string(); }
-  std::size_t entries() const {
-    return std::size_t(std::distance(fs::directory_iterator(path), fs::directory_iterator()));
-  }
+  std::size_t entries() const { return std::size_t(std::distance(fs::directory_iterator(path), fs::directory_iterator())); }
 };
 
 std::string contents(const std::string& path) {

@@ -39,8 +39,7 @@ TEST_CASE("a column has one unit, decided by its largest value") {
 TEST_CASE("just below a unit the smaller one is taken") {
   CHECK(rendered(document_of({"t", "", sizes({{"a", Bytes(kGiB - 1)}}), {}}), Format::table).find("1,024.0") !=
         std::string::npos);
-  CHECK(rendered(document_of({"t", "", sizes({{"a", Bytes(kGiB)}}), {}}), Format::table).find("size GiB") !=
-        std::string::npos);
+  CHECK(rendered(document_of({"t", "", sizes({{"a", Bytes(kGiB)}}), {}}), Format::table).find("size GiB") != std::string::npos);
 }
 
 TEST_CASE("totals are printed under a rule and kept out of data files") {
@@ -63,8 +62,7 @@ TEST_CASE("CSV quotes what RFC 4180 asks for, and only that") {
   table.columns = {{"a", "a"}, {"b", "b"}};
   table.rows.push_back({{text_cell("x,y"), text_cell("say \"hi\"")}, RowKind::data, 0});
   table.rows.push_back({{text_cell("plain"), text_cell("two\nlines")}, RowKind::data, 0});
-  CHECK(rendered(document_of({"t", "", table, {}}), Format::csv) ==
-        "a,b\n\"x,y\",\"say \"\"hi\"\"\"\nplain,\"two\nlines\"\n");
+  CHECK(rendered(document_of({"t", "", table, {}}), Format::csv) == "a,b\n\"x,y\",\"say \"\"hi\"\"\"\nplain,\"two\nlines\"\n");
 }
 
 TEST_CASE("units stand in the keys of CSV and JSON") {
@@ -96,8 +94,8 @@ TEST_CASE("several sections are blocks of CSV; one alone is a plain file") {
   document.sections.push_back({"two", "Two", sizes({{"b", gib(2)}}), {}});
   CHECK(rendered(document, Format::csv) == "# one\nsize_gib,name\n1,a\n\n# two\nsize_gib,name\n2,b\n");
   CHECK(rendered(only_sections(document, {"two"}), Format::csv) == "size_gib,name\n2,b\n");
-  CHECK_THROWS_WITH_AS(only_sections(document, {"twoo"}),
-                       "--section: got twoo, expected one of one, two; did you mean two?", InputError);
+  CHECK_THROWS_WITH_AS(only_sections(document, {"twoo"}), "--section: got twoo, expected one of one, two; did you mean two?",
+                       InputError);
 }
 
 TEST_CASE("a long table is printed in part and written whole") {
@@ -127,8 +125,7 @@ TEST_CASE("colour repeats what words say") {
   document.tone = Tone::good;
   std::string coloured = rendered(document, Format::table, true);
   CHECK(coloured.find("\033[32mFits\033[0m") != std::string::npos);
-  for (std::size_t at; (at = coloured.find('\033')) != std::string::npos;)
-    coloured.erase(at, coloured.find('m', at) - at + 1);
+  for (std::size_t at; (at = coloured.find('\033')) != std::string::npos;) coloured.erase(at, coloured.find('m', at) - at + 1);
   CHECK(coloured == rendered(document, Format::table, false));
 }
 

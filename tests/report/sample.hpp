@@ -49,15 +49,22 @@ inline Estimate estimate() {
   e.time.add(TimeTerm::gemm, Seconds(1.5));
   e.time.add(TimeTerm::pipeline_bubble, Seconds(0.5));
   e.stages = {{0, 0.010, 0.020, 0.001, 0.002}, {1, 0.012, 0.024, 0.001, 0.002}};
-  TrafficRow gather{"tp", "all_gather", "forward", "linear_qkv", "input", 1, 64, 1e6, 32e6, 0, 0, 0, 0.004, "nothing", "NVLink"};
+  TrafficRow gather{"tp", "all_gather", "forward", "linear_qkv", "input", 1, 64, 1e6, 32e6, 0, 0,
+                    0,    0.004,        "nothing", "NVLink"};
   TrafficRow again = gather;
   again.what = "fc1";
   TrafficRow quiet = gather;
   quiet.stage = 0;
   quiet.busy_s = 0.001;
   e.traffic = {quiet, gather, again};
-  e.modules = {{.part = "decoder", .module = "dense_mlp", .stage = 0, .layers = 2, .forward_s = 0.004, .backward_s = 0.008,
-                .saved = mib(100), .parameters = 1'234'567}};
+  e.modules = {{.part = "decoder",
+                .module = "dense_mlp",
+                .stage = 0,
+                .layers = 2,
+                .forward_s = 0.004,
+                .backward_s = 0.008,
+                .saved = mib(100),
+                .parameters = 1'234'567}};
   e.verdict = {true, 0.02, gib(30), gib(40), 1, MemoryMoment::backward};
   e.step_time_s = 2;
   e.tokens_per_s_per_gpu = 4096;

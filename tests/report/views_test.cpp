@@ -37,7 +37,7 @@ SweepResult sweep_result() {
 struct Sample {
   Scenario scenario = [] {
     Scenario s = sample::scenario();
-    FabricSpec& fabric = s.job.hardware.fabric;   // an estimator asks for a cluster that can be built
+    FabricSpec& fabric = s.job.hardware.fabric;  // an estimator asks for a cluster that can be built
     fabric.oversubscription.value = fabric.nvlink_gb_per_s.value = fabric.nic_gb_per_s.value = 1;
     fabric.nic_alltoall_gb_per_s.value = 1;
     GpuSpec& gpu = s.job.hardware.gpu;
@@ -61,7 +61,7 @@ TEST_CASE("the memory bill adds up to the verdict, group by group") {
   }
   CHECK(sum == doctest::Approx(30));
   CHECK(share == doctest::Approx(1));
-  CHECK(memory[0]["term"] == "weights");   // dearest of the first group
+  CHECK(memory[0]["term"] == "weights");  // dearest of the first group
   CHECK(memory[0]["group"] == "state");
   CHECK(memory[4]["group"] == "outside_torch");
 }
@@ -119,7 +119,7 @@ TEST_CASE("the timeline draws each stage and lists every pass") {
   CHECK(data["timeline"][1]["waiting_share"] == doctest::Approx(0.2));
   REQUIRE(data["passes"].size() == 2 * 2 * 4);
   CHECK(data["passes"][0]["pass"] == "forward");
-  CHECK(data["passes"][15]["end_s"] == doctest::Approx(13));   // the second stage is done a backward before the first
+  CHECK(data["passes"][15]["end_s"] == doctest::Approx(13));  // the second stage is done a backward before the first
   const std::string text = rendered(only_sections(document, {"timeline"}), Format::table);
   CHECK(text.find("FFFF") != std::string::npos);
   CHECK(text.find("....") != std::string::npos);
@@ -136,7 +136,8 @@ TEST_CASE("traffic of the busiest stage is added up by group; explain has every 
 }
 
 TEST_CASE("the summary says where the time goes and what to try") {
-  Change change{"recompute", "none", "full:uniform:1", {}, {1.9, 4300.8, gib(25), true, 1, MemoryMoment::backward, TimeTerm::gemm}};
+  Change change{
+      "recompute", "none", "full:uniform:1", {}, {1.9, 4300.8, gib(25), true, 1, MemoryMoment::backward, TimeTerm::gemm}};
   const std::string summary = estimate_document(sample::scenario(), sample::estimate(), change).summary;
   CHECK(summary ==
         "Fits: needs 30.00 GiB of 40.00 GiB, 10.00 GiB left. 2.000 s a step, most of it in gemm 75 %, pipeline_bubble 25 %. "
@@ -161,8 +162,8 @@ TEST_CASE("the letters of the formulas have their values") {
   std::map<std::string, std::int64_t> values;
   const json symbols = json_of(explain_document(scenario, estimate, {}))["symbols"];
   for (const json& row : symbols) values[row["symbol"]] = row["value"];
-  CHECK(values["N"] == 1024);    // 4096 / 4
-  CHECK(values["V"] == 1024);    // a multiple of 128 x tp 2
+  CHECK(values["N"] == 1024);  // 4096 / 4
+  CHECK(values["V"] == 1024);  // a multiple of 128 x tp 2
   CHECK(values["topk"] == 2);
   CHECK(values["m"] == 8);
 }

@@ -26,7 +26,7 @@ TEST_CASE("1F1B keeps min(M, pp - stage) micro-batches") {
 
 TEST_CASE("no pipeline: one micro-batch, with expert overlap too") {
   CHECK(live_chunks({1, 1, 8, 1, false}, 0) == Vectors{{1}});
-  CHECK(live_chunks({1, 1, 8, 1, true}, 0) == Vectors{{1}});   // the next comes as this one goes, layer by layer
+  CHECK(live_chunks({1, 1, 8, 1, true}, 0) == Vectors{{1}});  // the next comes as this one goes, layer by layer
   CHECK(live_chunks({1, 1, 1, 1, true}, 0) == Vectors{{1}});
 }
 
@@ -52,7 +52,7 @@ TEST_CASE("first chunks are over-represented on the first rank") {
 
 TEST_CASE("with one group early ranks run everything as warm-up") {
   const PipelineShape shape{4, 2, 4, 4, false};
-  CHECK(warmup_microbatches(shape, 0) == 8);                 // 6 + 4, held to 8
+  CHECK(warmup_microbatches(shape, 0) == 8);  // 6 + 4, held to 8
   CHECK(live_chunks(shape, 0) == Vectors{{4, 4}});
   CHECK(warmup_microbatches(shape, 3) == 4);
 }

@@ -44,7 +44,7 @@ TEST_CASE("a slow stage sets the pace") {
     backward[std::size_t(slow)] = 4;
     const StepTime t = step_time({4, 1, 32, 4, false}, forward, backward, 0);
     CHECK(t.busy == 32 * 6);
-    CHECK(t.bubble <= 9);                                    // the others' passes before and after
+    CHECK(t.bubble <= 9);  // the others' passes before and after
   }
 }
 
@@ -54,5 +54,5 @@ TEST_CASE("pairs of combined 1F1B: all but warm-up") {
   CHECK(combined_1f1b_pairs({4, 2, 16, 4, true}, 3) == doctest::Approx((32.0 - 5) / 32));
   CHECK(combined_1f1b_pairs({1, 1, 8, 1, true}, 0) == doctest::Approx(7.0 / 8));
   CHECK(combined_1f1b_pairs({1, 1, 1, 1, true}, 0) == 0);
-  CHECK(combined_1f1b_pairs({4, 2, 4, 4, true}, 0) == 0);    // everything is warm-up
+  CHECK(combined_1f1b_pairs({4, 2, 4, 4, true}, 0) == 0);  // everything is warm-up
 }

@@ -11,7 +11,7 @@ using namespace shardfit::test;
 
 TEST_CASE("layouts of the same block shapes are evaluated without an allocation once the buffers have grown") {
   Scenario scenario = small_scenario();
-  SearchSpace& s = scenario.space;   // what decides a block's shapes stays as it is; all else is open
+  SearchSpace& s = scenario.space;  // what decides a block's shapes stays as it is; all else is open
   s.tp = {2};
   s.cp = {1};
   s.ep = {2};

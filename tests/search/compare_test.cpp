@@ -54,7 +54,7 @@ TEST_CASE("the best of a family is the best of its sweep; tuned knobs and steps 
         worst = std::max(worst, step.loss);
     CHECK_FALSE(f.steps.empty());
     CHECK(worst_step(f) == worst);
-    CHECK(f.changes.empty());   // no tower
+    CHECK(f.changes.empty());  // no tower
   }
   const Family other = *c.ceiling == Family::fsdp ? Family::three_d : Family::fsdp;
   if (c.families[other].best) CHECK(c.families[other].best->step_time_s >= c.families[*c.ceiling].best->step_time_s);
@@ -89,7 +89,7 @@ TEST_CASE("advice is a pair of layouts that differ by what it names, judged by t
     for (const Tried* side : {&pair.from, &pair.to})
       if (!side->refused) CHECK(side->quick.step_time_s == estimator.quick(side->layout, workspace).step_time_s);
   }
-  CHECK(seen[Advice::larger_micro_batch] == 2);   // 1 to 2, 2 to 4
+  CHECK(seen[Advice::larger_micro_batch] == 2);  // 1 to 2, 2 to 4
   CHECK(seen[Advice::selective_recompute] == 1);
   CHECK(seen[Advice::wide_graph_scope] == 1);
   CHECK(seen[Advice::hybridep] == 1);

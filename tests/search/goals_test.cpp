@@ -30,9 +30,7 @@ struct World {
     estimators.emplace_back(more.job);
   }
   Study one(Goals goals = {}) const { return Study({{&scenario, &estimators[0]}}, std::move(goals)); }
-  Study both(Goals goals = {}) const {
-    return Study({{&scenario, &estimators[0]}, {&more, &estimators[1]}}, std::move(goals));
-  }
+  Study both(Goals goals = {}) const { return Study({{&scenario, &estimators[0]}, {&more, &estimators[1]}}, std::move(goals)); }
 };
 
 SweepResult all_of(const Study& study) {
@@ -73,7 +71,7 @@ TEST_CASE("each metric follows from the step time, the job and what the goals st
   CHECK(value(Metric::cost) == doctest::Approx(seconds / 3600 * job.gpus * 3));
   CHECK(value(Metric::energy) == doctest::Approx(seconds / 3600 * job.gpus * 0.7));
   CHECK(value(Metric::gpus) == job.gpus);
-  CHECK(value(Metric::changes) < 0);   // no base
+  CHECK(value(Metric::changes) < 0);  // no base
 }
 
 TEST_CASE("host memory is the estimate's, with and without offload") {
@@ -110,7 +108,8 @@ TEST_CASE("one sweep over two GPU counts finds what two sweeps find, by any obje
   const World world;
   Goals goals;
   goals.usd_per_gpu_hour = {{"", 3}};
-  for (Metric m : {Metric::tokens_per_s_per_gpu, Metric::step_time, Metric::cost, Metric::useful_tokens_per_s, Metric::peak_memory}) {
+  for (Metric m :
+       {Metric::tokens_per_s_per_gpu, Metric::step_time, Metric::cost, Metric::useful_tokens_per_s, Metric::peak_memory}) {
     CAPTURE(name_of(m));
     goals.objective = m;
     const Study study = world.both(goals);
@@ -171,8 +170,10 @@ TEST_CASE("more memory: the better layouts are those of a sweep with that much m
     larger.job.hardware.gpu.memory_usable_gib.value *= 1 + w.more;
     const Estimator estimator(larger.job);
     const SweepResult then = all_of(Study({{&larger, &estimator}}, {}));
-    if (w.best) CHECK(w.best->index == then.top.front().index);
-    else CHECK(then.top.front().index == result.top.front().index);
+    if (w.best)
+      CHECK(w.best->index == then.top.front().index);
+    else
+      CHECK(then.top.front().index == result.top.front().index);
   }
 }
 
@@ -210,7 +211,7 @@ TEST_CASE("changes count the axes that differ from the base") {
   const SweepResult result = all_of(study);
   REQUIRE(result.pareto.size() > 2);
   int last = 100;
-  for (const Judged& j : result.pareto) {   // slower layouts need fewer changes
+  for (const Judged& j : result.pareto) {  // slower layouts need fewer changes
     const int changes = search::axes_changed(*goals.base, study.layout_of(j.index));
     CHECK(changes < last);
     last = changes;

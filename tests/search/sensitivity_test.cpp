@@ -69,7 +69,9 @@ TEST_CASE("an axis with one value has no step; sizes step by one value") {
 TEST_CASE("a split steps back to the most even one, once, and says what it gains") {
   Winner best;
   SearchSpace& s = best.scenario.space;
-  s.split = {{.kind = SplitKind::first_last, .first_stage_layers = 3, .last_stage_layers = 5}, {}, {.kind = SplitKind::first_last, .first_stage_layers = 5, .last_stage_layers = 3}};
+  s.split = {{.kind = SplitKind::first_last, .first_stage_layers = 3, .last_stage_layers = 5},
+             {},
+             {.kind = SplitKind::first_last, .first_stage_layers = 5, .last_stage_layers = 3}};
   best.layout.tp = 1;
   best.layout.pp = 2;
   best.layout.vpp = 1;

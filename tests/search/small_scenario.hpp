@@ -13,7 +13,7 @@ inline Scenario small_scenario() {
   Job job = moe_job();
   job.time = rated.time;
   for (auto& coefficient : job.time.values)
-    if (coefficient.value == 0) coefficient.value = 0.5;   // those that the kernels' tests leave out
+    if (coefficient.value == 0) coefficient.value = 0.5;  // those that the kernels' tests leave out
   job.hardware = rated.hardware;
   job.hardware.gpu.memory_usable_gib.value = 80;
   job.hardware.node.host_link_gb_per_s.value = 50;

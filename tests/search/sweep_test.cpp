@@ -108,7 +108,7 @@ TEST_CASE("a space without layouts, and one where none fits, have empty results"
   CHECK(result.rejected.empty());
 
   scenario = small_scenario();
-  scenario.space.tp = {3};   // divides no ranks
+  scenario.space.tp = {3};  // divides no ranks
   result = run(scenario);
   CHECK(result.evaluated == result.space);
   CHECK(result.valid == 0);
@@ -156,11 +156,11 @@ TEST_CASE("sizes below 1 are an error of the input") {
 TEST_CASE("an axis that changes nothing is folded onto its first value") {
   Scenario scenario = small_scenario();
   scenario.space = {};
-  scenario.space.cp_comm_type = {CpCommType::p2p, CpCommType::all_gather};   // cp is 1
+  scenario.space.cp_comm_type = {CpCommType::p2p, CpCommType::all_gather};  // cp is 1
   PipelineSplit both;
   both.kind = SplitKind::accounting;
   both.account_for_embedding = both.account_for_loss = true;
-  scenario.space.split = {PipelineSplit{}, both};                            // pp is 1
+  scenario.space.split = {PipelineSplit{}, both};  // pp is 1
   const SweepResult result = run(scenario);
   CHECK(result.space == 4);
   CHECK(result.valid == 1);

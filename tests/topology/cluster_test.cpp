@@ -23,7 +23,7 @@ TEST_CASE("the graph of two HGX nodes has every part") {
   CHECK(vertices[VertexKind::cpu] == 2);
   CHECK(vertices[VertexKind::leaf] == 8);
   CHECK(vertices[VertexKind::spine] == 8);
-  CHECK(parts.edges.size() == 16 * 4 + 8 * 8);   // NVLink, host, PCIe, rail a GPU; each leaf to each spine
+  CHECK(parts.edges.size() == 16 * 4 + 8 * 8);  // NVLink, host, PCIe, rail a GPU; each leaf to each spine
 }
 
 TEST_CASE("edges join what they say") {
@@ -56,7 +56,7 @@ TEST_CASE("routes take NVLink in the domain, the rail outside, a neighbour's NIC
   CHECK(across.relayed);
   CHECK(across.network_switches == 1);
 
-  const auto& far = c.route(0, 256);   // node 32: the next unit
+  const auto& far = c.route(0, 256);  // node 32: the next unit
   CHECK(far.over_spine);
   CHECK(far.network_switches == 3);
   CHECK(c.route(3, 3).latency == Seconds(0));
@@ -64,7 +64,7 @@ TEST_CASE("routes take NVLink in the domain, the rail outside, a neighbour's NIC
 
 TEST_CASE("host memory is no way from one GPU to another, however near it is") {
   HardwareSpec slow = hgx_b200();
-  slow.fabric.nvlink_latency_us.value = 4;   // two hops of 2 us, against two of 0.58 us over the host and 5.1 us over NICs
+  slow.fabric.nvlink_latency_us.value = 4;  // two hops of 2 us, against two of 0.58 us over the host and 5.1 us over NICs
   const Cluster c(slow, 8);
   const auto& route = c.route(0, 5);
   CHECK(route.nvlink_hops == 2);
@@ -131,6 +131,6 @@ TEST_CASE("16,384 GPUs with all planes and the groups of a sweep in well under t
     const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
     MESSAGE(h.name, " built and asked in ", took.count(), " s");
     CHECK(crossing > 50);
-    CHECK(took.count() < 30);   // a debug build under sanitizers; a release takes 0.5 s
+    CHECK(took.count() < 30);  // a debug build under sanitizers; a release takes 0.5 s
   }
 }

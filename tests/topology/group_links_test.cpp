@@ -30,7 +30,7 @@ TEST_CASE("EP64 over every second rank spans two racks") {
   CHECK(g.members_per_domain == 32);
   CHECK(g.nodes == 32);
   CHECK(g.network == gb_per_s(50));
-  CHECK(g.network_hops == 1);   // both racks hang on one leaf a rail; ranks 0 and 64 share rail 0
+  CHECK(g.network_hops == 1);  // both racks hang on one leaf a rail; ranks 0 and 64 share rail 0
 }
 
 TEST_CASE("EP64 takes 8 HGX nodes") {
@@ -50,7 +50,7 @@ TEST_CASE("TP8 stays in a node; TP4 x CP2 too") {
   const GroupLinks cp = c.links({2, 4});
   CHECK(cp.nodes == 1);
   CHECK(cp.members_per_domain == 2);
-  CHECK(c.links({2, 8}).nodes == 2);   // TP8 pushes CP out of the node
+  CHECK(c.links({2, 8}).nodes == 2);  // TP8 pushes CP out of the node
 }
 
 TEST_CASE("TP8 of a GB200 rack spans two trays but one domain") {
@@ -88,7 +88,7 @@ TEST_CASE("EP32 x ETP4 fills 128 B200") {
 }
 
 TEST_CASE("a group that does not divide a domain is judged by its worst block") {
-  const GroupLinks g = Cluster(hgx_b200(), 24).links({6, 1});   // ranks 6..11 and 12..17 cross
+  const GroupLinks g = Cluster(hgx_b200(), 24).links({6, 1});  // ranks 6..11 and 12..17 cross
   CHECK(g.domains == 2);
   CHECK(g.members_per_domain == 4);
 }

@@ -41,7 +41,7 @@ std::vector<double> links_of(const GraphParts& parts, int gpu) {
 TEST_CASE("a GB200 rack has 18 planes with a link of every GPU; a group sees the sum") {
   const Cluster c(with_planes(nvl72_gb200(), std::vector<int>(18, 1)), 144);
   const GraphParts parts = c.parts();
-  CHECK(planes(parts) == 3 * 18);   // 64 of each rack
+  CHECK(planes(parts) == 3 * 18);  // 64 of each rack
   CHECK(links_of(parts, 100) == std::vector<double>(18, 50.0));
   CHECK(c.route(0, 63).bandwidth == gb_per_s(900));
   CHECK(c.route(0, 63).nvlink_hops == 2);
@@ -59,7 +59,7 @@ TEST_CASE("HGX H100: four planes, two of them wider") {
 TEST_CASE("a failed plane takes its links from every GPU, the widest first") {
   HardwareSpec h = with_planes(hgx_b200(), {5, 4, 4, 5}, 1);
   h.fabric.nvlink_gb_per_s.value = 450;
-  CHECK(Cluster(h, 8).links({8, 1}).nvlink == gb_per_s(325));   // 13 of 18 links
+  CHECK(Cluster(h, 8).links({8, 1}).nvlink == gb_per_s(325));  // 13 of 18 links
   const HardwareSpec rack = with_planes(nvl72_gb200(), std::vector<int>(18, 1), 2);
   CHECK(Cluster(rack, 64).links({64, 1}).nvlink == gb_per_s(800));
   CHECK(planes(Cluster(rack, 64).parts()) == 16);

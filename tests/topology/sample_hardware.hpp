@@ -17,7 +17,7 @@ inline HardwareSpec hgx_b200() {
   f.nvlink_gb_per_s.value = 900;
   f.nvlink_latency_us.value = 1.7;
   f.nic_gb_per_s.value = f.nic_alltoall_gb_per_s.value = 50;
-  f.nic_latency_us.value = 5.1;   // across blocks; 2.8 within
+  f.nic_latency_us.value = 5.1;  // across blocks; 2.8 within
   f.leaf_ports_down = 32;
   f.nodes_per_leaf_group = 32;
   f.spines = 8;

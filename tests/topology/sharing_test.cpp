@@ -34,7 +34,7 @@ TEST_CASE("pipeline stages in other units load every uplink: oversubscription co
 TEST_CASE("one ring over everything crosses each unit's edge once a rail") {
   // dp 16, stride 8: 8 groups, each on its rail; node 3 to node 4 is the one flow of four over the spine.
   CHECK(network(4, {16, 8}) == doctest::Approx(50));
-  CHECK(network(8, {16, 8}) == doctest::Approx(25));   // uplinks of half a NIC for one flow
+  CHECK(network(8, {16, 8}) == doctest::Approx(25));  // uplinks of half a NIC for one flow
 }
 
 TEST_CASE("groups inside a unit do not feel oversubscription") {
@@ -58,13 +58,13 @@ TEST_CASE("what binds is named: the NIC, or uplinks that groups share") {
   using topology::SharedLink;
   CHECK(links(1).bound_by == SharedLink::none);
   CHECK(links(2).bound_by == SharedLink::leaf_uplink);
-  CHECK(Cluster(small_units(8), 128).links({4, 8}).bound_by == SharedLink::none);   // inside a unit
+  CHECK(Cluster(small_units(8), 128).links({4, 8}).bound_by == SharedLink::none);  // inside a unit
   CHECK(Cluster(small_units(2), 128).links({128, 1}).bound_by_alltoall == SharedLink::leaf_uplink);
 }
 
 TEST_CASE("spare nodes hold no rank, and leave their uplinks to the others") {
   HardwareSpec h = small_units(2);
-  h.fabric.spare_nodes_per_leaf_group = 1;   // 3 of 4 nodes of a unit in use
+  h.fabric.spare_nodes_per_leaf_group = 1;  // 3 of 4 nodes of a unit in use
   const Cluster c(h, 96);
   CHECK(c.pair_class(0, 23) == topology::PairClass::same_unit_other_rail);
   CHECK(c.pair_class(0, 24) == topology::PairClass::other_unit);

@@ -28,8 +28,10 @@ TEST_CASE("a run that states everything varies in nothing") {
 }
 
 TEST_CASE("each assumed field moves one step, and a rule that it breaks is named") {
-  const MeasuredRun run = measured({{"assumed.micro_batch_size", "2"}, {"assumed.recompute.granularity", "none"}, {"assumed.etp", "1"},
-                                     {"layout.cuda_graph.impl", "none"}});
+  const MeasuredRun run = measured({{"assumed.micro_batch_size", "2"},
+                                    {"assumed.recompute.granularity", "none"},
+                                    {"assumed.etp", "1"},
+                                    {"layout.cuda_graph.impl", "none"}});
   const Row row = score(run);
   REQUIRE(row.scores.size() == 1);
   std::map<std::string, AssumedEffect> found;

@@ -36,14 +36,14 @@ struct Pair {
 }  // namespace
 
 TEST_CASE_FIXTURE(Pair, "what a run that died had allocated bounds a difference from one side") {
-  CHECK(score({effect}).size_right == 0);      // 12 GB predicted, 3.2 measured
-  effect.a_died = true;                        // it needed more than it had: at least 3.2 GB less
+  CHECK(score({effect}).size_right == 0);  // 12 GB predicted, 3.2 measured
+  effect.a_died = true;                    // it needed more than it had: at least 3.2 GB less
   CHECK(score({effect}).size_right == 1);
-  effect.measured = -30;                       // at least 30 GB less, 12 predicted
+  effect.measured = -30;  // at least 30 GB less, 12 predicted
   CHECK(score({effect}).size_right == 0);
   effect.a_died = false;
   effect.b_died = true;
-  effect.measured = 3.2;                       // the sign is asked of bounds too
+  effect.measured = 3.2;  // the sign is asked of bounds too
   CHECK(score({effect}).size_right == 0);
 }
 

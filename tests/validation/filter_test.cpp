@@ -42,8 +42,10 @@ TEST_CASE("conditions: equal, unlike, above, below, with units") {
 TEST_CASE("a field that no run has, a value that none has, and conditions that exclude each other are told apart") {
   CHECK(refusal({Filter("hardwre=h100-hgx")}).find("a field that a run has") != std::string::npos);
   CHECK(refusal({Filter("hardwre=h100-hgx")}).find("did you mean \"hardware\"?") != std::string::npos);
-  CHECK(refusal({Filter("hardware=h100-hgxx")}).find("hardware is gb200-nvl72, h100-hgx; did you mean \"h100-hgx\"?") != std::string::npos);
+  CHECK(refusal({Filter("hardware=h100-hgxx")}).find("hardware is gb200-nvl72, h100-hgx; did you mean \"h100-hgx\"?") !=
+        std::string::npos);
   CHECK(refusal({Filter("tuned")}).find("tuned is false") != std::string::npos);
   CHECK(refusal({Filter("tunned")}).find("did you mean \"tuned\"?") != std::string::npos);
-  CHECK(refusal({Filter("tp=2"), Filter("hardware=gb200-nvl72")}).find("one that meets all conditions together") != std::string::npos);
+  CHECK(refusal({Filter("tp=2"), Filter("hardware=gb200-nvl72")}).find("one that meets all conditions together") !=
+        std::string::npos);
 }

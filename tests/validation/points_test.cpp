@@ -72,13 +72,13 @@ TEST_CASE("bandwidth of an expert library counts a token once a rank that gets i
             {{"h100-sxm", "HybridEP", "kernel_only", "8", "4096", "7168", "1", "8", "16", "bf16", "300", ""},
              {"h100-sxm", "DeepEP-1.2.1", "low_latency", "8", "128", "7168", "8", "256", "", "fp8", "77", ""}}));
   REQUIRE(s.scores.size() == 1);
-  CHECK(s.scores[0].measured_us == doctest::Approx(4096 * 7168 * 2 / 300e3));   // top 1: one rank a token
+  CHECK(s.scores[0].measured_us == doctest::Approx(4096 * 7168 * 2 / 300e3));  // top 1: one rank a token
   CHECK(s.left_out.at("low-latency kernels serve inference") == 1);
 }
 
 TEST_CASE("what has no prediction is counted by its reason") {
-  const PointScores s = scores_of(table(kNccl, {{"mi300x", "all_reduce", "8", "1024", "10", ""},
-                                                {"h100-sxm", "scatter", "8", "1024", "10", ""}}));
+  const PointScores s = scores_of(
+      table(kNccl, {{"mi300x", "all_reduce", "8", "1024", "10", ""}, {"h100-sxm", "scatter", "8", "1024", "10", ""}}));
   CHECK(s.scores.empty());
   CHECK(s.left_out.at("no cluster for mi300x") == 1);
   CHECK(s.left_out.at("no formula for scatter") == 1);
@@ -91,8 +91,7 @@ TEST_CASE("a table of no kind and a cell that is no number are refused") {
 
 TEST_CASE("shares within a limit count points") {
   PointScores s;
-  for (const double predicted : {1.0, 1.1, 1.18, 1.3})
-    s.scores.push_back({"f", "g", "", 1, predicted});
+  for (const double predicted : {1.0, 1.1, 1.18, 1.3}) s.scores.push_back({"f", "g", "", 1, predicted});
   const auto all = summarize_points(s, &PointScore::family);
   REQUIRE(all.size() == 1);
   CHECK(all[0].within_15 == 0.5);

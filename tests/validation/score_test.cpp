@@ -70,7 +70,7 @@ TEST_CASE("a run that breaks a setting's rule alone has figures, and the rule be
       CHECK(row.breaks == "");
       continue;
     }
-    if (violations.empty() || !settings.contains(edge.code)) continue;   // a rule about rates that this hardware has
+    if (violations.empty() || !settings.contains(edge.code)) continue;  // a rule about rates that this hardware has
     CAPTURE(row.reason);
     CHECK(row.status == RowStatus::ok);
     CHECK(row.breaks != "");
@@ -85,7 +85,8 @@ TEST_CASE("a run that breaks a setting's rule alone has figures, and the rule be
 
 TEST_CASE("numbers that no score has are told: no such quantity, or a value that cannot be") {
   validation::MeasuredRun run;
-  run.quantities = {{"step_time_s", 0.0}, {"peak_gb", 70.0}, {"step_time", 3.0}, {"tflops_per_gpu", 500.0}, {"failed_request_gib", 2.0}};
+  run.quantities = {
+      {"step_time_s", 0.0}, {"peak_gb", 70.0}, {"step_time", 3.0}, {"tflops_per_gpu", 500.0}, {"failed_request_gib", 2.0}};
   const auto words = validation::not_scored(run);
   REQUIRE(words.size() == 3);
   CHECK(words[0] == "measured.peak_gb is no quantity that is predicted; did you mean \"peak_gib\"?");

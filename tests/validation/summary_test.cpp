@@ -46,8 +46,8 @@ TEST_CASE("errors by nearest rank; bias keeps the sign") {
 TEST_CASE("order: only pairs that differ by more than five percent count") {
   const std::vector<MeasuredRun> runs{run("a", 1), run("b", 2), run("c", 4)};
   const Summary s = summarize(runs, {row("a", 1.00, 1.1), row("b", 1.02, 1.0), row("c", 1.20, 1.05)});
-  CHECK(s.order.pairs == 2);   // a-c and b-c
-  CHECK(s.order.right == 1);   // a-c is predicted the wrong way round
+  CHECK(s.order.pairs == 2);  // a-c and b-c
+  CHECK(s.order.right == 1);  // a-c is predicted the wrong way round
 }
 
 TEST_CASE("order: one layout in two releases of its software is no pair of layouts") {
@@ -110,7 +110,7 @@ TEST_CASE("an effect is judged by sign, and by size within a third") {
   const Effects scored = score_effects({effect}, runs, rows);
   CHECK(scored.summary.clean_above_noise == 1);
   CHECK(scored.summary.sign_right == 1);
-  CHECK(scored.summary.size_right == 1);   // ln 0.75 / ln 0.7 = 0.81
+  CHECK(scored.summary.size_right == 1);  // ln 0.75 / ln 0.7 = 0.81
   effect.b = "nowhere";
   CHECK(score_effects({effect}, runs, rows).summary.predicted == 0);
 }

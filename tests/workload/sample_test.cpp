@@ -113,11 +113,11 @@ TEST_CASE("rows are padded to full length for pp, and for ep since 2026-04-13") 
   job.stack.vision_pads_when_ep = false;
   CHECK(executed_sequence(job, layout, sample, 1) == 400);
   layout.tp = 8;
-  CHECK(executed_sequence(job, layout, sample, 1) == 400);   // a multiple of 16
-  layout.dispatcher = Dispatcher::hybridep;                   // wants equally many tokens of every rank of a group:
-  CHECK(executed_sequence(job, layout, sample, 1) == 400);    // eight ranks of one replica have them
+  CHECK(executed_sequence(job, layout, sample, 1) == 400);  // a multiple of 16
+  layout.dispatcher = Dispatcher::hybridep;                 // wants equally many tokens of every rank of a group:
+  CHECK(executed_sequence(job, layout, sample, 1) == 400);  // eight ranks of one replica have them
   layout.ep = 16;
-  CHECK(executed_sequence(job, layout, sample, 1) == 4096);   // two replicas
+  CHECK(executed_sequence(job, layout, sample, 1) == 4096);  // two replicas
   layout.ep = 8;
   layout.dispatcher = Dispatcher::alltoall;
   layout.pp = 2;

@@ -41,11 +41,13 @@ TEST_CASE("the fullest micro-batch: no fuller than its rows, none without spread
 }
 
 TEST_CASE("ranks share out whole images: the busiest has the rounded-up number, one image stays whole") {
-  const workload::VisionBatch four{.images = 4, .tokens = 800, .patches = 3200, .patches_squared = 1e6, .steps = 4, .positions = 3200};
+  const workload::VisionBatch four{
+      .images = 4, .tokens = 800, .patches = 3200, .patches_squared = 1e6, .steps = 4, .positions = 3200};
   CHECK(workload::on_busiest_of(four, 1).patches == 3200);
   CHECK(workload::on_busiest_of(four, 2).patches == 1600);
   CHECK(workload::on_busiest_of(four, 3).patches == 1600);
   CHECK(workload::on_busiest_of(four, 8).patches == 800);
-  const workload::VisionBatch one{.images = 1, .tokens = 800, .patches = 3200, .patches_squared = 1e6, .steps = 1, .positions = 3200};
+  const workload::VisionBatch one{
+      .images = 1, .tokens = 800, .patches = 3200, .patches_squared = 1e6, .steps = 1, .positions = 3200};
   CHECK(workload::on_busiest_of(one, 8).patches == 3200);
 }

@@ -18,7 +18,7 @@ struct Evaluation;
 /// Which recompute modules and graph scopes a model's operations tell apart: modules that always act together, or that no
 /// operation knows, and scopes without an operation change nothing.
 struct Distinctions {
-  std::vector<EnumSet<RecomputeModule>> recompute;   ///< each set once: a tensor or operation that any of its modules touches
+  std::vector<EnumSet<RecomputeModule>> recompute;  ///< each set once: a tensor or operation that any of its modules touches
   EnumSet<GraphScope> scopes;
 };
 

@@ -7,8 +7,8 @@ namespace shardfit {
 
 /// What the rows of the fullest rank at its worst moment say beyond their sum.
 struct PeakRisk {
-  double p_oom = 0;                            ///< chance of running out of memory, as `Verdict::p_oom`
-  MemoryTerm binding = MemoryTerm::weights;    ///< the largest term
+  double p_oom = 0;                          ///< chance of running out of memory, as `Verdict::p_oom`
+  MemoryTerm binding = MemoryTerm::weights;  ///< the largest term
 };
 
 /// The term with most bytes; of equal ones the first.

@@ -18,8 +18,12 @@ struct GroupShape {
 /// Sizes that follow from a layout on `gpus` ranks. Divisions are exact for layouts that pass the grid rules.
 GridSizes grid_sizes(const Layout& layout, int gpus, int global_batch_size);
 
-struct DenseCoordinates { int tp, cp, dp, pp; };
-struct ExpertCoordinates { int etp, ep, edp, pp; };
+struct DenseCoordinates {
+  int tp, cp, dp, pp;
+};
+struct ExpertCoordinates {
+  int etp, ep, edp, pp;
+};
 
 /// Megatron's default order tp-cp-ep-dp-pp, leftmost fastest: rank = tp + TP*(cp + CP*(dp + DP*pp)); experts
 /// rank = etp + ETP*(ep + EP*(edp + EDP*pp)). With use_tp_pp_dp_mapping dp and pp change places.

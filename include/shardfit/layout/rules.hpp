@@ -16,7 +16,16 @@ namespace shardfit {
 /// One reason code a validity rule; the enumerators and their words are generated from one table (layout/rules/*.cpp).
 using RuleId = int;
 
-enum class RuleSource { megatron_core, megatron_lm_arguments, megatron_bridge, transformer_engine, deepep, torch, shardfit, count };
+enum class RuleSource {
+  megatron_core,
+  megatron_lm_arguments,
+  megatron_bridge,
+  transformer_engine,
+  deepep,
+  torch,
+  shardfit,
+  count
+};
 template <>
 inline constexpr std::array<std::string_view, kCount<RuleSource>> kNames<RuleSource> = {
     "megatron-core", "megatron-lm arguments", "megatron-bridge", "transformer-engine", "deepep", "torch", "shardfit"};
@@ -29,12 +38,12 @@ struct Violation {
 
 /// The words of a rule, for `list rules`, `check` and docs/rules.md.
 struct RuleInfo {
-  std::string_view code;          ///< "tp_divides_heads"
-  std::string_view section;       ///< grid, tensor, pipeline, moe, recompute, precision, ...
-  std::string_view condition;     ///< what must hold
-  std::string_view got, need;     ///< what the two numbers of a violation are
+  std::string_view code;       ///< "tp_divides_heads"
+  std::string_view section;    ///< grid, tensor, pipeline, moe, recompute, precision, ...
+  std::string_view condition;  ///< what must hold
+  std::string_view got, need;  ///< what the two numbers of a violation are
   RuleSource asserted_by;
-  std::string_view pointer;       ///< where in the public source
+  std::string_view pointer;  ///< where in the public source
 };
 
 std::span<const RuleInfo> rules();
@@ -56,7 +65,10 @@ std::span<const std::string_view> setting_rules();
 
 /// Values of the axis that a rule is about which would satisfy it, nearest first (at most `most`); empty if no single
 /// axis cures it. For "try 2 or 4".
-struct Cure { std::string_view axis; std::vector<int> values; };
+struct Cure {
+  std::string_view axis;
+  std::vector<int> values;
+};
 Cure nearest_cure(const Job& job, const Layout& layout, const Violation& violation, int most = 3);
 
 /// Something that the stack changes or leaves out by itself, with at most a line in its log. Not a refusal: a warning.

@@ -10,7 +10,10 @@ namespace shardfit {
 class MemoryTotal {
  public:
   void add(MemoryTerm term, Bytes bytes) {
-    if (is_outside_torch(term)) outside_ += bytes; else allocated_ += bytes;
+    if (is_outside_torch(term))
+      outside_ += bytes;
+    else
+      allocated_ += bytes;
   }
   Bytes allocated() const { return allocated_; }
   Bytes total() const { return allocated_ + outside_; }

@@ -31,7 +31,7 @@ inline Cell count_cell(std::int64_t n) { return n; }
 struct Column {
   std::string key, title;
   ColumnKind kind = ColumnKind::text;
-  int digits = 1;                 ///< decimals of a printed `number` or `ratio`
+  int digits = 1;  ///< decimals of a printed `number` or `ratio`
   Shown shown = Shown::everywhere;
 };
 
@@ -39,9 +39,9 @@ struct Column {
 enum class RowKind { data, subtotal, total };
 
 struct Row {
-  std::vector<Cell> cells;        ///< one a column
+  std::vector<Cell> cells;  ///< one a column
   RowKind kind = RowKind::data;
-  int depth = 0;                  ///< indentation of the last text column
+  int depth = 0;  ///< indentation of the last text column
 };
 
 /// `cards`: printed as one block a row (first column as heading), for rows that hold sentences.
@@ -49,15 +49,15 @@ struct Table {
   std::vector<Column> columns;
   std::vector<Row> rows;
   bool cards = false;
-  std::size_t most_printed = 0;   ///< rows in print; data files have all. 0: all
-  std::string rest;               ///< where the others are, in words
+  std::size_t most_printed = 0;  ///< rows in print; data files have all. 0: all
+  std::string rest;              ///< where the others are, in words
 };
 
 /// One named value; printed as a line, written as a member of an object.
 struct Fact {
   Column column;
   Cell value;
-  std::string remark;             ///< printed behind the value
+  std::string remark;  ///< printed behind the value
 };
 using Facts = std::vector<Fact>;
 
@@ -67,9 +67,9 @@ struct Verbatim {
 };
 
 struct Section {
-  std::string key, title;         ///< key: the member's name in JSON, the block's name in CSV
+  std::string key, title;  ///< key: the member's name in JSON, the block's name in CSV
   std::variant<Facts, Table, Verbatim> body;
-  std::vector<std::string> notes; ///< printed under the section; JSON: "<key>_notes"
+  std::vector<std::string> notes;  ///< printed under the section; JSON: "<key>_notes"
 };
 
 /// How a line of verdict is coloured where colour is allowed; its words say the same.
@@ -77,12 +77,12 @@ enum class Tone { neutral, good, bad };
 
 /// What a command found, before it has a form. Made of values only: whoever fills it has computed everything.
 struct Document {
-  std::string view;               ///< the command, "sweep"
+  std::string view;  ///< the command, "sweep"
   std::string title;
   std::vector<Section> sections;
   std::vector<std::string> warnings;
-  std::string summary;            ///< the last line; may be empty
-  Tone tone = Tone::neutral;      ///< of the summary
+  std::string summary;        ///< the last line; may be empty
+  Tone tone = Tone::neutral;  ///< of the summary
 };
 
 /// The column's key with its unit: "peak_memory" of kind bytes is "peak_memory_gib".

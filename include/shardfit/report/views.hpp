@@ -17,7 +17,7 @@ namespace shardfit {
 
 /// What changing one field of a layout would give.
 struct Change {
-  std::string field, from, to;    ///< "recompute", "none", "selective:moe_act"
+  std::string field, from, to;  ///< "recompute", "none", "selective:moe_act"
   Layout layout;
   Quick quick;
 };
@@ -51,10 +51,10 @@ Document estimate_document(const Scenario& scenario, const Estimate& estimate, c
 struct CheckResult {
   Layout layout;
   std::vector<Violation> violations;
-  std::vector<Cure> cures;                ///< one a violation
-  std::optional<PipelineSplit> split;     ///< under which the stages share the layers out and no other rule is broken
-  std::optional<Estimate> estimate;       ///< only of a layout without violations
-  std::optional<Change> change;           ///< of a layout that does not fit: the single change that makes it fit
+  std::vector<Cure> cures;             ///< one a violation
+  std::optional<PipelineSplit> split;  ///< under which the stages share the layers out and no other rule is broken
+  std::optional<Estimate> estimate;    ///< only of a layout without violations
+  std::optional<Change> change;        ///< of a layout that does not fit: the single change that makes it fit
   bool ok() const { return violations.empty() && estimate && estimate->verdict.fits; }
 };
 Document check_document(const Scenario& scenario, const CheckResult& result);

@@ -34,35 +34,35 @@ inline constexpr std::array<std::string_view, kCount<JobChangeKind>> kNames<JobC
 
 struct JobChange {
   JobChangeKind kind = JobChangeKind::frozen_vision;
-  Layout layout;                  ///< retuned: another recompute than the best layout's
+  Layout layout;  ///< retuned: another recompute than the best layout's
   Quick quick;
-  double gain = 0;                ///< tokens/s over those of the unchanged job, less 1
+  double gain = 0;  ///< tokens/s over those of the unchanged job, less 1
 };
 
 struct FamilyResult {
   Family family = Family::fsdp;
-  std::uint64_t valid = 0, fit = 0;       ///< layouts that the rules allow; of these, those that fit
-  std::optional<Estimate> bring_up;       ///< fastest with micro-batch 1, full recompute, nothing else turned on
-  std::optional<Estimate> best;           ///< fastest whose chance of running out of memory is small enough
-  std::vector<TunedKnob> tuned;           ///< of `best`: only knobs without which it loses more than 1 %, or dies
-  std::vector<AxisStep> steps;            ///< of `best`: one step along each open axis
-  std::vector<JobChange> changes;         ///< of `best`; none for a job without a tower
-  std::vector<AdvicePair> advice;         ///< around `best`
+  std::uint64_t valid = 0, fit = 0;  ///< layouts that the rules allow; of these, those that fit
+  std::optional<Estimate> bring_up;  ///< fastest with micro-batch 1, full recompute, nothing else turned on
+  std::optional<Estimate> best;      ///< fastest whose chance of running out of memory is small enough
+  std::vector<TunedKnob> tuned;      ///< of `best`: only knobs without which it loses more than 1 %, or dies
+  std::vector<AxisStep> steps;       ///< of `best`: one step along each open axis
+  std::vector<JobChange> changes;    ///< of `best`; none for a job without a tower
+  std::vector<AdvicePair> advice;    ///< around `best`
 };
 
 enum class StartReason { only_one_fits, fewer_knobs, steadier, fewer_layouts, count };
 
 struct Comparison {
   EnumArray<Family, FamilyResult> families;
-  std::optional<Family> start, ceiling;   ///< where to begin; which is faster at its best. None: nothing fits
+  std::optional<Family> start, ceiling;  ///< where to begin; which is faster at its best. None: nothing fits
   StartReason reason = StartReason::only_one_fits;
   bool complete = true;
 };
 
 struct CompareOptions {
-  int threads = 0;                        ///< 0: all
-  Limits limits;                          ///< what the layouts of both families may take at most
-  double max_p_oom = 0.1;                 ///< of the best layouts; where none is below, the least risky of the front
+  int threads = 0;         ///< 0: all
+  Limits limits;           ///< what the layouts of both families may take at most
+  double max_p_oom = 0.1;  ///< of the best layouts; where none is below, the least risky of the front
   std::function<void(const SweepProgress&)> progress;
   std::function<bool()> interrupted;
 };

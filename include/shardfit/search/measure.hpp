@@ -29,8 +29,8 @@ class Measure {
   const Estimator& estimator_;
   const Goals& goals_;
   double gpus_;
-  double useful_tokens_per_step_, steps_;    // of training
-  double usd_per_s_, kilowatts_;             // all GPUs; below 0: not known
+  double useful_tokens_per_step_, steps_;  // of training
+  double usd_per_s_, kilowatts_;           // all GPUs; below 0: not known
 };
 
 /// W of one GPU that `energy` counts: the goals' figure, else the board power of the datasheet; value 0: neither.

@@ -9,7 +9,7 @@ namespace shardfit {
 
 /// A candidate with what it is ordered by.
 struct Ranked {
-  double score = 0;               ///< of the objective, less is better
+  double score = 0;  ///< of the objective, less is better
   Candidate candidate;
 };
 
@@ -23,14 +23,14 @@ struct FrontPoint {
 /// any order, into what one sweep over all of it finds, to the last bit.
 struct PartialSweep {
   Shard shard;
-  std::uint64_t done = 0, units = 0;   ///< units of work of this shard: the first `done` are finished
+  std::uint64_t done = 0, units = 0;  ///< units of work of this shard: the first `done` are finished
   std::uint64_t evaluated = 0, valid = 0, fit = 0;
   std::vector<Ranked> best;
   std::vector<FrontPoint> front;
-  std::array<std::optional<Ranked>, 3> with_more_memory;   ///< by kMoreMemory
+  std::array<std::optional<Ranked>, 3> with_more_memory;  ///< by kMoreMemory
   std::vector<Rejected> rejected;
-  Pruned pruned;                       ///< of this run: no file keeps it
-  std::vector<Candidate> all;          ///< keep_all
+  Pruned pruned;               ///< of this run: no file keeps it
+  std::vector<Candidate> all;  ///< keep_all
   bool complete() const { return done == units; }
 };
 
@@ -54,7 +54,8 @@ SweepResult result_of(const Study& study, const SweepOptions& options, PartialSw
 /// what needs more than the nearest so far. None if no layout is allowed or keeps the limit on host memory, or if interrupted.
 std::optional<Candidate> nearest_to_fitting(const Study& study, const SweepOptions& options);
 
-/// Allowed layouts of a study (of a shard of it), counted by the rules alone: a small part of a sweep's work. None if interrupted.
+/// Allowed layouts of a study (of a shard of it), counted by the rules alone: a small part of a sweep's work. None if
+/// interrupted.
 std::optional<std::uint64_t> count_valid(const Study& study, const SweepOptions& options);
 
 }  // namespace shardfit

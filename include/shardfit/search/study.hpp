@@ -38,7 +38,7 @@ class Study {
  private:
   std::vector<StudyJob> jobs_;
   Goals goals_;
-  std::vector<std::uint64_t> first_;   ///< one more than jobs
+  std::vector<std::uint64_t> first_;  ///< one more than jobs
 };
 
 /// The metrics of the Pareto front: those of the goals; else step time against peak memory, and GPUs if jobs differ in them.

@@ -15,7 +15,7 @@ inline constexpr double kNoDifference = 0.01;
 /// A layout that was tried: refused by a rule, or with figures.
 struct Tried {
   Layout layout;
-  std::optional<Violation> refused;    ///< the first rule that it breaks; then there are no figures
+  std::optional<Violation> refused;  ///< the first rule that it breaks; then there are no figures
   Quick quick;
   bool runs() const { return !refused && quick.fits; }
 };

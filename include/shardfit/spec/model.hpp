@@ -22,25 +22,25 @@ struct GqaSpec {
   int num_attention_heads = 0, num_key_value_heads = 0, head_dim = 0;
   bool qkv_bias = false, o_bias = false;
   QkNorm qk_norm = QkNorm::none;
-  bool output_gate = false;                ///< q projection twice as wide; its second half gates the output
-  std::optional<int> sliding_window;       ///< tokens seen; none: all
-  bool attention_sinks = false;            ///< one learned logit a head
-  bool value_norm = false;                 ///< values normed without a weight, in single operations (Gemma-4)
+  bool output_gate = false;           ///< q projection twice as wide; its second half gates the output
+  std::optional<int> sliding_window;  ///< tokens seen; none: all
+  bool attention_sinks = false;       ///< one learned logit a head
+  bool value_norm = false;            ///< values normed without a weight, in single operations (Gemma-4)
 };
 
 /// The lightning indexer of sparse attention: scores every key for each query, which then attends to the best `topk`.
 struct SparseIndexerSpec {
   int num_heads = 0, head_dim = 0, topk = 0;
-  bool shared = false;                     ///< no weights: the layer reads the choice of an earlier one (GLM-5.2)
+  bool shared = false;  ///< no weights: the layer reads the choice of an earlier one (GLM-5.2)
 };
 
 struct MlaSpec {
   int num_attention_heads = 0;
-  std::optional<int> q_lora_rank;          ///< none: one direct q projection
+  std::optional<int> q_lora_rank;  ///< none: one direct q projection
   int kv_lora_rank = 0, qk_nope_head_dim = 0, qk_rope_head_dim = 0, v_head_dim = 0;
-  bool latent_norms = true;                ///< norms on the compressed q and kv
+  bool latent_norms = true;  ///< norms on the compressed q and kv
   bool o_bias = false;
-  std::optional<SparseIndexerSpec> indexer;   ///< DeepSeek sparse attention (DSA); none: every key before the query
+  std::optional<SparseIndexerSpec> indexer;  ///< DeepSeek sparse attention (DSA); none: every key before the query
 };
 
 struct GatedDeltaNetSpec {
@@ -59,9 +59,11 @@ struct CompressedMqaSpec {
   int num_attention_heads = 0, head_dim = 0, qk_rope_head_dim = 0, q_lora_rank = 0, o_groups = 0, o_lora_rank = 0;
   std::optional<int> sliding_window;
   bool attention_sinks = false;
-  int compress_ratio = 0;                  ///< 0: window only
+  int compress_ratio = 0;  ///< 0: window only
   bool compress_overlap = false;
-  struct Indexer { int num_heads = 0, head_dim = 0, topk = 0; };
+  struct Indexer {
+    int num_heads = 0, head_dim = 0, topk = 0;
+  };
   std::optional<Indexer> indexer;
 };
 
@@ -80,14 +82,14 @@ struct DenseMlpSpec {
 
 struct RouterSpec {
   std::string score_function = "softmax";
-  bool bias = false;                       ///< a trained weight
-  bool correction_bias = false;            ///< a buffer of num_experts, not trained by gradient
+  bool bias = false;             ///< a trained weight
+  bool correction_bias = false;  ///< a buffer of num_experts, not trained by gradient
   int n_group = 1, topk_group = 1;
   bool hash_routed = false;
 };
 
 struct SharedExpertSpec {
-  int intermediate_size = 0;               ///< of all shared experts together
+  int intermediate_size = 0;  ///< of all shared experts together
   bool gate = false;
 };
 
@@ -95,10 +97,10 @@ struct MoeMlpSpec {
   int num_experts = 0, num_experts_per_tok = 0, intermediate_size = 0;
   bool gated = true, bias = false;
   std::string activation = "silu";
-  std::optional<int> latent_size;          ///< width that the experts work in; none: hidden_size
+  std::optional<int> latent_size;  ///< width that the experts work in; none: hidden_size
   RouterSpec router;
   std::optional<SharedExpertSpec> shared_expert;
-  bool separate_norms = false;             ///< router, routed and shared experts norm their inputs apart, and both outputs (Gemma-4)
+  bool separate_norms = false;  ///< router, routed and shared experts norm their inputs apart, and both outputs (Gemma-4)
 };
 
 using MlpKind = std::variant<DenseMlpSpec, MoeMlpSpec>;
@@ -120,33 +122,33 @@ inline constexpr std::array<std::string_view, kCount<NormKind>> kNames<NormKind>
 
 struct MtpSpec {
   int num_layers = 0;
-  std::vector<BlockRef> blocks;            ///< the inner layers of each depth
-  bool input_projection_split = false;     ///< two [h, h] matrices instead of one [2h, h]
+  std::vector<BlockRef> blocks;         ///< the inner layers of each depth
+  bool input_projection_split = false;  ///< two [h, h] matrices instead of one [2h, h]
   bool shares_embedding_and_head = true;
   bool final_norm = true;
-  bool repeated_layer = false;             ///< one set of weights used at each depth
+  bool repeated_layer = false;  ///< one set of weights used at each depth
 };
 
 struct TextSpec {
   int num_hidden_layers = 0, hidden_size = 0, vocab_size = 0;
   bool tie_word_embeddings = false;
   int max_position_embeddings = 0;
-  bool final_logit_softcapping = false;    ///< logits = cap * tanh(logits / cap)
-  int learned_positions = 0;               ///< rows of a learned position table; 0: none
+  bool final_logit_softcapping = false;  ///< logits = cap * tanh(logits / cap)
+  int learned_positions = 0;             ///< rows of a learned position table; 0: none
   NormKind norm = NormKind::rmsnorm;
-  bool norm_post = false;                  ///< placement pre_and_post: a second norm after each sublayer
-  int residual_streams = 1;                ///< above 1: hyper-connections
+  bool norm_post = false;    ///< placement pre_and_post: a second norm after each sublayer
+  int residual_streams = 1;  ///< above 1: hyper-connections
   std::vector<MixerSpec> mixers;
   std::vector<MlpSpec> mlps;
-  std::vector<BlockRef> layers;            ///< num_hidden_layers entries, segments written out
+  std::vector<BlockRef> layers;  ///< num_hidden_layers entries, segments written out
   std::optional<MtpSpec> mtp;
-  std::string hybrid_override_pattern;     ///< Nemotron only
+  std::string hybrid_override_pattern;  ///< Nemotron only
 };
 
 struct MergerSpec {
   enum class Kind { mlp, conv_gated_mlp, avg_pool_linear } kind = Kind::mlp;
   int merge_size = 2;
-  bool layernorm = true;                   ///< else rmsnorm
+  bool layernorm = true;  ///< else rmsnorm
   bool has_norm = true;
   bool norm_after_merge = false;
   int intermediate_size = 0;
@@ -164,29 +166,29 @@ struct VisionSpec {
   int depth = 0, hidden_size = 0, num_heads = 0, head_dim = 0, intermediate_size = 0;
   bool mlp_gated = false, mlp_bias = true, qkv_bias = true, proj_bias = true;
   NormKind norm = NormKind::layernorm;
-  int extra_norms = 0;                     ///< norms of hidden_size beside the two of each block
+  int extra_norms = 0;  ///< norms of hidden_size beside the two of each block
   int in_channels = 3, patch_size = 0, temporal_patch_size = 1;
-  int temporal_merge = 1;                  ///< frames of a clip that become one step of visual tokens
-  int text_tokens_per_image = 0;           ///< markers around an image or a step
+  int temporal_merge = 1;         ///< frames of a clip that become one step of visual tokens
+  int text_tokens_per_image = 0;  ///< markers around an image or a step
   bool patch_bias = true;
   int position_table_size = 0;             ///< learned rows; 0: none
   std::optional<int> attention_window;     ///< pixels; none: all patches of one frame or image
   std::vector<int> full_attention_layers;  ///< with a window: the layers without it
   struct Resolution {
     enum class Kind { fixed, native, native_padded } kind = Kind::native;
-    int image_size = 0;                    ///< fixed
+    int image_size = 0;  ///< fixed
     int resize_multiple = 0;
     std::int64_t min_pixels = 0, max_pixels = 0;
-    int frames_counted = 1;                ///< the pixel limits count a still image this many times
+    int frames_counted = 1;                         ///< the pixel limits count a still image this many times
     int max_patches = 0, max_patches_per_side = 0;  ///< native_padded
-    int max_patches_per_frame = 0;         ///< native_padded, of a clip; 0: as an image
+    int max_patches_per_frame = 0;                  ///< native_padded, of a clip; 0: as an image
   } resolution;
   MergerSpec merger;
   std::optional<DeepstackSpec> deepstack;
 };
 
 struct PublishedParams {
-  std::string of;                          ///< which of computed_params it counts
+  std::string of;  ///< which of computed_params it counts
   std::int64_t value = 0;
   std::string source;
 };
@@ -196,7 +198,7 @@ struct ModelSpec {
   TextSpec text;
   std::optional<VisionSpec> vision;
   std::vector<PublishedParams> exact_params;  ///< exact published counts only
-  std::string source_file;                 ///< where it was read from; empty: inline
+  std::string source_file;                    ///< where it was read from; empty: inline
 };
 
 }  // namespace shardfit

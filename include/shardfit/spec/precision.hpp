@@ -31,7 +31,7 @@ constexpr DType activation_dtype(Precision p) {
 /// factor of its own; fp8_block is DeepGEMM's 128-block kind.
 enum class Math { fp32, bf16, fp8, mxfp8, fp8_block, nvfp4, count };
 template <>
-inline constexpr std::array<std::string_view, kCount<Math>> kNames<Math> = {"fp32", "bf16",      "fp8",
+inline constexpr std::array<std::string_view, kCount<Math>> kNames<Math> = {"fp32",  "bf16",      "fp8",
                                                                             "mxfp8", "fp8_block", "nvfp4"};
 
 constexpr Math math_of(Precision p) {

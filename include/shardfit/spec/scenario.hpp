@@ -44,9 +44,9 @@ struct Scenario {
   std::string name, file;
   Job job;
   Layout base;
-  bool sequence_parallel_above_tp_1 = false;   ///< what every layout of tp above 1 gets; base has it where its own tp is
+  bool sequence_parallel_above_tp_1 = false;  ///< what every layout of tp above 1 gets; base has it where its own tp is
   SearchSpace space;
-  std::vector<std::string> assumptions;    ///< what was not stated and how to state it; printed as warnings
+  std::vector<std::string> assumptions;  ///< what was not stated and how to state it; printed as warnings
 };
 
 }  // namespace shardfit

@@ -23,8 +23,8 @@ struct TowerBuild {
 inline bool built_of_megatron_layers(const ModelSpec& model) { return tower_family(model).megatron_layers; }
 
 /// Megatron-Bridge's own towers copy the decoder's tp and recompute; published modules run there without their gradient
-/// checkpointing, with torch's attention, which takes no spans (transformers cuts the sequence up). Megatron-SWIFT runs published modules
-/// only, and checkpoints those that train. Tools on torch checkpoint tower and decoder alike.
+/// checkpointing, with torch's attention, which takes no spans (transformers cuts the sequence up). Megatron-SWIFT runs
+/// published modules only, and checkpoints those that train. Tools on torch checkpoint tower and decoder alike.
 /// Source: Megatron-Bridge 067f987df models/qwen_vl/modelling_qwen3_vl/transformer_config.py, models/{qwen_vl,glm_vl,
 /// kimi_vl,gemma_vl}/modeling_*.py; ms-swift's documentation of vit_gradient_checkpointing.
 inline TowerBuild tower_build(const ModelSpec& model, const StackProfile& stack) {

@@ -14,8 +14,7 @@ struct Entry {
 };
 
 bool flex(const Case& c) {
-  return c.job.experts > 0 &&
-         (c.layout.dispatcher == Dispatcher::deepep || c.layout.dispatcher == Dispatcher::hybridep);
+  return c.job.experts > 0 && (c.layout.dispatcher == Dispatcher::deepep || c.layout.dispatcher == Dispatcher::hybridep);
 }
 
 constexpr Entry kEntries[] = {
@@ -32,8 +31,7 @@ constexpr Entry kEntries[] = {
       "Megatron-Bridge training/comm_overlap.py"},
      RuleScope::megatron_bridge,
      [](const Case& c) {
-       return c.layout.overlap.tp_comm &&
-              (c.layout.tp < 2 || !c.layout.sequence_parallel || !c.stack().transformer_engine);
+       return c.layout.overlap.tp_comm && (c.layout.tp < 2 || !c.layout.sequence_parallel || !c.stack().transformer_engine);
      }},
     {{"rows_padded", "rows are padded to the full sequence length because pp or ep is above 1",
       "Megatron-Bridge training/config.py:validate"},
@@ -65,9 +63,7 @@ constexpr Entry kEntries[] = {
     {{"mtp_block_recompute", "full recompute by block leaves MTP layers out",
       "Megatron-LM core/transformer/multi_token_prediction.py"},
      RuleScope::megatron,
-     [](const Case& c) {
-       return c.full_recompute() && c.layout.recompute.method == RecomputeMethod::block && c.job.mtp > 0;
-     }},
+     [](const Case& c) { return c.full_recompute() && c.layout.recompute.method == RecomputeMethod::block && c.job.mtp > 0; }},
     {{"muon_layerwise", "Muon's distributed optimizer is the layer-wise one",
       "Megatron-LM training/arguments.py:validate_args"},
      RuleScope::megatron,
@@ -85,8 +81,7 @@ constexpr Entry kEntries[] = {
        const Overlap& o = c.layout.overlap;
        return c.fsdp() && (!o.grad_reduce || (c.layout.sharding == Sharding::full && !o.param_gather));
      }},
-    {{"fsdp2_fp8_params_off", "torch FSDP2 gathers parameters in bf16",
-      "Megatron-LM training/arguments.py:validate_args"},
+    {{"fsdp2_fp8_params_off", "torch FSDP2 gathers parameters in bf16", "Megatron-LM training/arguments.py:validate_args"},
      RuleScope::megatron_lm,
      [](const Case& c) { return c.layout.sharding == Sharding::full_torch && c.training().fp8_param_gather; }},
     {{"group_size_unused", "the micro-batch group is left out: there are no virtual stages",
@@ -108,8 +103,7 @@ constexpr Entry kEntries[] = {
       "Megatron-LM core/transformer/transformer_config.py"},
      RuleScope::everywhere,
      [](const Case& c) {
-       return c.layout.recompute.granularity != RecomputeGranularity::selective &&
-              !c.layout.recompute.modules.empty();
+       return c.layout.recompute.granularity != RecomputeGranularity::selective && !c.layout.recompute.modules.empty();
      }},
 };
 

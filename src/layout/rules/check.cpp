@@ -37,8 +37,7 @@ const std::array<RuleTable, kRuleTables>& rule_tables() {
       {hybrid_pattern_rules(), [](const Case& c) { return c.layout.split.kind == SplitKind::hybrid_pattern; }},
       {moe_rules(), [](const Case& c) { return c.job.experts > 0 || c.layout.ep > 1; }},
       {dispatcher_rules(), [](const Case& c) { return c.layout.dispatcher >= Dispatcher::deepep; }},
-      {expert_overlap_rules(),
-       [](const Case& c) { return c.layout.overlap.expert_alltoall || c.layout.overlap.delay_wgrad; }},
+      {expert_overlap_rules(), [](const Case& c) { return c.layout.overlap.expert_alltoall || c.layout.overlap.delay_wgrad; }},
       {recompute_rules(), [](const Case& c) { return c.layout.recompute.granularity != RecomputeGranularity::none; }},
       {offload_rules(), [](const Case& c) { return !(c.layout.offload == Offload{}); }},
       {graph_rules(), [](const Case& c) { return !(c.layout.cuda_graph == CudaGraph{}); }},
@@ -130,7 +129,7 @@ std::vector<Violation> all_violations(const Job& job, const Layout& layout) {
   std::vector<Violation> violations;
   const auto collect = [&](RuleId rule, const Finding& finding) {
     violations.push_back({rule, finding.got, finding.need});
-    return rule != 0;   // rule 0 says that an axis is not positive: nothing else can be asked of such a layout
+    return rule != 0;  // rule 0 says that an axis is not positive: nothing else can be asked of such a layout
   };
   RuleId first_id = 0;
   for (const BareTable& table : bare_tables()) {

@@ -11,9 +11,19 @@ namespace {
 using layout::Axis;
 using layout::Rule;
 
-constexpr std::array<std::string_view, kCount<Axis>> kAxisNames = {
-    "", "tp", "cp", "pp", "vpp", "ep", "etp", "micro_batch_size", "sequence_parallel", "optimizer_instances",
-    "microbatch_group_size", "recompute.num_layers", "offload.activation_layers"};
+constexpr std::array<std::string_view, kCount<Axis>> kAxisNames = {"",
+                                                                   "tp",
+                                                                   "cp",
+                                                                   "pp",
+                                                                   "vpp",
+                                                                   "ep",
+                                                                   "etp",
+                                                                   "micro_batch_size",
+                                                                   "sequence_parallel",
+                                                                   "optimizer_instances",
+                                                                   "microbatch_group_size",
+                                                                   "recompute.num_layers",
+                                                                   "offload.activation_layers"};
 
 int get(const Layout& l, Axis axis) {
   switch (axis) {
@@ -80,7 +90,7 @@ const Rule& rule_of(RuleId id) {
     if (std::size_t(id) < table.rules.size()) return table.rules[std::size_t(id)];
     id -= RuleId(table.rules.size());
   }
-  std::abort();   // an id that no rule has: a bug of the caller
+  std::abort();  // an id that no rule has: a bug of the caller
 }
 
 bool breaks(const JobFacts& facts, const Layout& layout, const Rule& rule) {

@@ -14,10 +14,10 @@ constexpr std::string_view kHybridEp = "DeepEP, branch hybrid-ep, BufferConfig a
 constexpr std::array kDeepEpRanks = {2, 4, 8, 16, 24, 32, 48, 64, 96, 128, 144, 160};
 
 // Limits of HybridEP. Source: DeepEP branch hybrid-ep, BufferConfig and the kernels' static assertions.
-constexpr int kHybridEpHiddenMultiple = 16;       // bf16 rows are moved 16 elements at a time
-constexpr int kHybridEpExpertMultiple = 4;        // local experts times ranks of a domain
-constexpr int kHybridEpDomainRanks = 72;          // ranks of one NVLink domain
-constexpr std::int64_t kHybridEpIndexLimit = 65536;   // 3 * tokens + 1 is kept in 16 bits when domains are crossed
+constexpr int kHybridEpHiddenMultiple = 16;          // bf16 rows are moved 16 elements at a time
+constexpr int kHybridEpExpertMultiple = 4;           // local experts times ranks of a domain
+constexpr int kHybridEpDomainRanks = 72;             // ranks of one NVLink domain
+constexpr std::int64_t kHybridEpIndexLimit = 65536;  // 3 * tokens + 1 is kept in 16 bits when domains are crossed
 constexpr std::int64_t kHybridEpIndicesPerToken = 3;
 
 bool deepep(const Case& c) { return c.job.experts > 0 && c.layout.dispatcher == Dispatcher::deepep; }
@@ -52,22 +52,21 @@ constexpr Rule kRules[] = {
      {Axis::ep, Axis::etp},
      Reads{On::ep, On::etp, On::dispatcher},
      deepep_ranks},
-    {{"deepep_padding", "moe", "DeepEP excludes pad_to_capacity", "pad_to_capacity", "allowed",
-      RuleSource::megatron_core, "Megatron-LM core/transformer/transformer_config.py:__post_init__"},
+    {{"deepep_padding", "moe", "DeepEP excludes pad_to_capacity", "pad_to_capacity", "allowed", RuleSource::megatron_core,
+      "Megatron-LM core/transformer/transformer_config.py:__post_init__"},
      RuleScope::megatron,
      {},
      Reads{On::dispatcher},
      [](const Case& c) { return none_of(deepep(c), c.training().pad_to_capacity); }},
-    {{"deepep_gpu", "moe", "Bridge runs DeepEP on Ampere, Hopper, B200 and B300, not on GB200 and GB300",
-      "Grace-attached", "allowed", RuleSource::megatron_bridge,
+    {{"deepep_gpu", "moe", "Bridge runs DeepEP on Ampere, Hopper, B200 and B300, not on GB200 and GB300", "Grace-attached",
+      "allowed", RuleSource::megatron_bridge,
       "Megatron-Bridge training/flex_dispatcher_backend.py:validate_flex_dispatcher_backend"},
      RuleScope::megatron_bridge,
      {},
      Reads{On::dispatcher},
      [](const Case& c) {
        const HardwareSpec& hardware = c.job.job->hardware;
-       const bool grace_blackwell =
-           hardware.gpu.generation == GpuGeneration::blackwell && hardware.node.cpu == HostCpu::grace;
+       const bool grace_blackwell = hardware.gpu.generation == GpuGeneration::blackwell && hardware.node.cpu == HostCpu::grace;
        return none_of(deepep(c), grace_blackwell);
      }},
     {{"hybridep_group", "moe", "HybridEP has something to dispatch: ep * etp is at least 2", "ep * etp", "least",
@@ -82,8 +81,8 @@ constexpr Rule kRules[] = {
      {},
      Reads{On::dispatcher},
      [](const Case& c) { return hybridep(c) ? divides(kHybridEpHiddenMultiple, c.job.hidden) : kPass; }},
-    {{"hybridep_domain", "moe", "HybridEP: the ranks of an NVLink domain divide ep * etp", "ranks of a domain",
-      "ep * etp", RuleSource::deepep, kHybridEp},
+    {{"hybridep_domain", "moe", "HybridEP: the ranks of an NVLink domain divide ep * etp", "ranks of a domain", "ep * etp",
+      RuleSource::deepep, kHybridEp},
      RuleScope::everywhere,
      {Axis::ep, Axis::etp},
      Reads{On::ep, On::etp, On::dispatcher},
@@ -103,8 +102,8 @@ constexpr Rule kRules[] = {
        if (!hybridep(c) || c.job.experts % c.layout.ep != 0) return kPass;
        return divides(kHybridEpExpertMultiple, std::int64_t(c.job.experts / c.layout.ep) * domain_ranks(c));
      }},
-    {{"hybridep_tokens", "moe", "HybridEP over several domains: 3 * tokens of a rank + 1 is below 65536",
-      "3 * tokens + 1", "most", RuleSource::deepep, kHybridEp},
+    {{"hybridep_tokens", "moe", "HybridEP over several domains: 3 * tokens of a rank + 1 is below 65536", "3 * tokens + 1",
+      "most", RuleSource::deepep, kHybridEp},
      RuleScope::everywhere,
      {Axis::micro_batch_size, Axis::cp, Axis::ep},
      Reads{On::tp, On::cp, On::ep, On::etp, On::micro_batch_size, On::dispatcher},

@@ -6,16 +6,14 @@ namespace shardfit::layout {
 namespace {
 
 constexpr std::string_view kConfig = "Megatron-LM core/transformer/transformer_config.py:__post_init__";
-constexpr std::string_view kDelay =
-    "Megatron-LM training/arguments.py:validate_args; Megatron-Bridge training/comm_overlap.py";
+constexpr std::string_view kDelay = "Megatron-LM training/arguments.py:validate_args; Megatron-Bridge training/comm_overlap.py";
 
 bool on(const Case& c) { return c.layout.overlap.expert_alltoall; }
 
 /// Delayed weight gradients run inside a captured graph: attention's, or the shared expert's with the router.
 bool delayed_in_graph(const Case& c) {
   const bool shared = c.job.shared_ffn > 0 && !c.stack().moe_shared_expert_overlap;
-  return c.layout.overlap.delay_wgrad &&
-         (c.graphed(GraphScope::attn) || (c.graphed(GraphScope::moe_router) && shared));
+  return c.layout.overlap.delay_wgrad && (c.graphed(GraphScope::attn) || (c.graphed(GraphScope::moe_router) && shared));
 }
 
 constexpr Rule kRules[] = {
@@ -25,8 +23,8 @@ constexpr Rule kRules[] = {
      {Axis::ep},
      Reads{On::ep, On::expert_overlap},
      [](const Case& c) { return on(c) ? at_least(c.job.experts > 1 ? c.layout.ep : 0, 2) : kPass; }},
-    {{"expert_overlap_dispatcher", "moe", "overlap of expert traffic needs another dispatcher than allgather",
-      "allgather", "allowed", RuleSource::megatron_core, kConfig},
+    {{"expert_overlap_dispatcher", "moe", "overlap of expert traffic needs another dispatcher than allgather", "allgather",
+      "allowed", RuleSource::megatron_core, kConfig},
      RuleScope::megatron,
      {},
      Reads{On::dispatcher, On::expert_overlap},
@@ -43,14 +41,14 @@ constexpr Rule kRules[] = {
      {Axis::vpp, Axis::pp},
      Reads{On::pp, On::vpp, On::expert_overlap},
      [](const Case& c) { return on(c) && c.layout.pp > 1 ? at_least(c.layout.vpp, 2) : kPass; }},
-    {{"expert_overlap_full_recompute", "moe", "overlap of expert traffic excludes full recompute", "full recompute",
-      "allowed", RuleSource::megatron_core, kConfig},
+    {{"expert_overlap_full_recompute", "moe", "overlap of expert traffic excludes full recompute", "full recompute", "allowed",
+      RuleSource::megatron_core, kConfig},
      RuleScope::megatron,
      {},
      Reads{On::recompute, On::expert_overlap},
      [](const Case& c) { return none_of(on(c), c.full_recompute()); }},
-    {{"expert_overlap_moe_recompute", "moe", "overlap of expert traffic excludes recompute of module moe",
-      "moe recomputed", "allowed", RuleSource::megatron_core, kConfig},
+    {{"expert_overlap_moe_recompute", "moe", "overlap of expert traffic excludes recompute of module moe", "moe recomputed",
+      "allowed", RuleSource::megatron_core, kConfig},
      RuleScope::megatron,
      {},
      Reads{On::recompute, On::expert_overlap},
@@ -61,8 +59,8 @@ constexpr Rule kRules[] = {
      {},
      Reads{On::expert_overlap},
      [](const Case& c) { return on(c) ? at_most(c.job.mtp, 1) : kPass; }},
-    {{"expert_overlap_graph_scope", "moe", "overlap of expert traffic excludes the graph scopes moe and mlp",
-      "such scopes", "most", RuleSource::megatron_core, kConfig},
+    {{"expert_overlap_graph_scope", "moe", "overlap of expert traffic excludes the graph scopes moe and mlp", "such scopes",
+      "most", RuleSource::megatron_core, kConfig},
      RuleScope::megatron,
      {},
      Reads{On::cuda_graph, On::expert_overlap},
@@ -70,8 +68,8 @@ constexpr Rule kRules[] = {
        const bool te = c.layout.cuda_graph.impl == CudaGraphImpl::transformer_engine;
        return none_of(on(c) && te, c.graphed(GraphScope::moe) + c.graphed(GraphScope::mlp));
      }},
-    {{"delay_wgrad_overlap", "moe", "delayed weight gradients need overlap of expert traffic", "expert_alltoall",
-      "needed", RuleSource::megatron_core, kConfig},
+    {{"delay_wgrad_overlap", "moe", "delayed weight gradients need overlap of expert traffic", "expert_alltoall", "needed",
+      RuleSource::megatron_core, kConfig},
      RuleScope::megatron,
      {},
      Reads{On::expert_overlap},
@@ -87,9 +85,7 @@ constexpr Rule kRules[] = {
      RuleScope::megatron,
      {},
      Reads{On::cuda_graph, On::expert_overlap},
-     [](const Case& c) {
-       return none_of(c.layout.overlap.delay_wgrad && c.graphed(GraphScope::attn), c.job.attention_bias);
-     }},
+     [](const Case& c) { return none_of(c.layout.overlap.delay_wgrad && c.graphed(GraphScope::attn), c.job.attention_bias); }},
 };
 
 }  // namespace

@@ -14,14 +14,11 @@ constexpr std::string_view kConfig = "Megatron-LM core/transformer/transformer_c
 constexpr int kLocalGraphsRefusedSince = 20260710;
 
 bool per_layer(const Case& c) {
-  return c.layout.cuda_graph.impl == CudaGraphImpl::local ||
-         c.layout.cuda_graph.impl == CudaGraphImpl::transformer_engine;
+  return c.layout.cuda_graph.impl == CudaGraphImpl::local || c.layout.cuda_graph.impl == CudaGraphImpl::transformer_engine;
 }
 bool te(const Case& c) { return c.layout.cuda_graph.impl == CudaGraphImpl::transformer_engine; }
 bool scoped(const Case& c, GraphScope scope) { return per_layer(c) && c.layout.cuda_graph.scopes.contains(scope); }
-bool drop_and_pad(const Case& c) {
-  return c.training().expert_capacity_factor > 0 && c.training().pad_to_capacity;
-}
+bool drop_and_pad(const Case& c) { return c.training().expert_capacity_factor > 0 && c.training().pad_to_capacity; }
 bool selective(const Case& c) { return c.layout.recompute.granularity == RecomputeGranularity::selective; }
 
 constexpr Rule kRules[] = {
@@ -32,8 +29,8 @@ constexpr Rule kRules[] = {
      Reads{On::cuda_graph},
      [](const Case& c) { return at_most(c.layout.cuda_graph.impl == CudaGraphImpl::local, 0); },
      kLocalGraphsRefusedSince},
-    {{"full_iteration_scopes", "graphs", "a full-iteration graph has no scopes", "scopes", "most",
-      RuleSource::megatron_core, kConfig},
+    {{"full_iteration_scopes", "graphs", "a full-iteration graph has no scopes", "scopes", "most", RuleSource::megatron_core,
+      kConfig},
      RuleScope::everywhere,
      {},
      Reads{On::cuda_graph},
@@ -65,16 +62,14 @@ constexpr Rule kRules[] = {
        const bool full = c.layout.cuda_graph.impl == CudaGraphImpl::full_iteration;
        return none_of(full, runs_vision(c.model(), c.training()));
      }},
-    {{"graph_scopes_need_impl", "graphs", "graph scopes need a graph implementation", "scopes", "most",
-      RuleSource::shardfit, "the scopes would do nothing"},
+    {{"graph_scopes_need_impl", "graphs", "graph scopes need a graph implementation", "scopes", "most", RuleSource::shardfit,
+      "the scopes would do nothing"},
      RuleScope::everywhere,
      {},
      Reads{On::cuda_graph},
-     [](const Case& c) {
-       return none_of(c.layout.cuda_graph.impl == CudaGraphImpl::none, c.layout.cuda_graph.scopes.size());
-     }},
-    {{"te_graphs_need_te", "graphs", "transformer_engine graphs need Transformer Engine layers", "transformer_engine",
-      "needed", RuleSource::megatron_core, "Megatron-LM core/transformer/cuda_graphs.py:TECudaGraphHelper"},
+     [](const Case& c) { return none_of(c.layout.cuda_graph.impl == CudaGraphImpl::none, c.layout.cuda_graph.scopes.size()); }},
+    {{"te_graphs_need_te", "graphs", "transformer_engine graphs need Transformer Engine layers", "transformer_engine", "needed",
+      RuleSource::megatron_core, "Megatron-LM core/transformer/cuda_graphs.py:TECudaGraphHelper"},
      RuleScope::megatron,
      {},
      Reads{On::cuda_graph},
@@ -120,17 +115,14 @@ constexpr Rule kRules[] = {
      {},
      Reads{On::cuda_graph},
      [](const Case& c) { return scoped(c, GraphScope::mamba) ? at_least(c.job.mamba_heads, 1) : kPass; }},
-    {{"graph_moe_padded", "graphs", "graph scope moe needs tokens dropped and padded to capacity", "drop and pad",
-      "needed", RuleSource::megatron_core, kConfig},
+    {{"graph_moe_padded", "graphs", "graph scope moe needs tokens dropped and padded to capacity", "drop and pad", "needed",
+      RuleSource::megatron_core, kConfig},
      RuleScope::megatron,
      {},
      Reads{On::cuda_graph},
-     [](const Case& c) {
-       return scoped(c, GraphScope::moe) && c.job.experts > 0 ? equals(drop_and_pad(c), 1) : kPass;
-     }},
-    {{"graph_preprocess_sync", "graphs",
-      "graph scope moe_preprocess excludes alltoall with a capacity that is not padded to", "such a capacity",
-      "allowed", RuleSource::megatron_core, kConfig},
+     [](const Case& c) { return scoped(c, GraphScope::moe) && c.job.experts > 0 ? equals(drop_and_pad(c), 1) : kPass; }},
+    {{"graph_preprocess_sync", "graphs", "graph scope moe_preprocess excludes alltoall with a capacity that is not padded to",
+      "such a capacity", "allowed", RuleSource::megatron_core, kConfig},
      RuleScope::megatron,
      {},
      Reads{On::dispatcher, On::cuda_graph},
@@ -139,8 +131,8 @@ constexpr Rule kRules[] = {
                           !c.training().pad_to_capacity;
        return none_of(scoped(c, GraphScope::moe_preprocess), syncs);
      }},
-    {{"full_recompute_graphs", "graphs", "full recompute excludes graphs but full_iteration", "per-layer graphs",
-      "allowed", RuleSource::megatron_core, kConfig},
+    {{"full_recompute_graphs", "graphs", "full recompute excludes graphs but full_iteration", "per-layer graphs", "allowed",
+      RuleSource::megatron_core, kConfig},
      RuleScope::megatron,
      {},
      Reads{On::recompute, On::cuda_graph},
@@ -150,11 +142,9 @@ constexpr Rule kRules[] = {
      RuleScope::megatron,
      {},
      Reads{On::recompute, On::cuda_graph},
-     [](const Case& c) {
-       return none_of(te(c) && c.selective(RecomputeModule::moe), scoped(c, GraphScope::moe_router));
-     }},
-    {{"graph_attention_dropout", "graphs", "graphed recompute of core_attn excludes attention dropout", "dropout",
-      "allowed", RuleSource::megatron_core, kConfig},
+     [](const Case& c) { return none_of(te(c) && c.selective(RecomputeModule::moe), scoped(c, GraphScope::moe_router)); }},
+    {{"graph_attention_dropout", "graphs", "graphed recompute of core_attn excludes attention dropout", "dropout", "allowed",
+      RuleSource::megatron_core, kConfig},
      RuleScope::megatron,
      {},
      Reads{On::recompute, On::cuda_graph},

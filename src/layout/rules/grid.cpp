@@ -16,21 +16,21 @@ constexpr Rule kRules[] = {
        const Layout& l = c.layout;
        return at_least(std::min({l.tp, l.cp, l.pp, l.vpp, l.ep, l.etp, l.micro_batch_size, l.optimizer_instances}), 1);
      }},
-    {{"dense_grid", "grid", "tp * cp * pp divides the number of ranks", "tp * cp * pp", "ranks",
-      RuleSource::megatron_core,
+    {{"dense_grid", "grid", "tp * cp * pp divides the number of ranks", "tp * cp * pp", "ranks", RuleSource::megatron_core,
       "Megatron-LM core/parallel_state.py:initialize_model_parallel; training/arguments.py:validate_args"},
      RuleScope::everywhere,
      {Axis::tp, Axis::cp, Axis::pp},
      Reads{On::tp, On::cp, On::pp},
      [](const Case& c) { return divides(std::int64_t(c.layout.tp) * c.layout.cp * c.layout.pp, c.job.gpus); }},
-    {{"expert_grid", "grid", "etp * ep * pp divides the number of ranks", "etp * ep * pp", "ranks",
-      RuleSource::megatron_core, "Megatron-LM core/parallel_state.py:initialize_model_parallel"},
+    {{"expert_grid", "grid", "etp * ep * pp divides the number of ranks", "etp * ep * pp", "ranks", RuleSource::megatron_core,
+      "Megatron-LM core/parallel_state.py:initialize_model_parallel"},
      RuleScope::everywhere,
      {Axis::ep, Axis::etp, Axis::pp},
      Reads{On::ep, On::etp, On::pp},
      [](const Case& c) { return divides(std::int64_t(c.layout.etp) * c.layout.ep * c.layout.pp, c.job.gpus); }},
-    {{"pp_order", "grid", "use_tp_pp_dp_mapping with pp above 1: tp * cp equals etp * ep, so that both grids have the same stages",
-      "tp * cp", "etp * ep", RuleSource::megatron_core, "Megatron-LM core/parallel_state.py:initialize_model_parallel"},
+    {{"pp_order", "grid",
+      "use_tp_pp_dp_mapping with pp above 1: tp * cp equals etp * ep, so that both grids have the same stages", "tp * cp",
+      "etp * ep", RuleSource::megatron_core, "Megatron-LM core/parallel_state.py:initialize_model_parallel"},
      RuleScope::everywhere,
      {Axis::ep, Axis::etp},
      Reads{On::tp, On::cp, On::ep, On::etp, On::pp},
@@ -62,9 +62,7 @@ constexpr Rule kRules[] = {
      RuleScope::everywhere,
      {Axis::optimizer_instances, Axis::ep},
      Reads{On::tp, On::cp, On::ep, On::etp, On::micro_batch_size, On::pp, On::optimizer_instances},
-     [](const Case& c) {
-       return c.grid_sound ? divides(c.layout.optimizer_instances, c.grid.edp) : kPass;
-     }},
+     [](const Case& c) { return c.grid_sound ? divides(c.layout.optimizer_instances, c.grid.edp) : kPass; }},
 };
 
 }  // namespace

@@ -64,8 +64,7 @@ std::string binds(const Rule& rule) {
 }
 
 std::string rule_table() {
-  std::string text =
-      "| code | must hold | numbers of a violation | asserted by | binds | where |\n|---|---|---|---|---|---|\n";
+  std::string text = "| code | must hold | numbers of a violation | asserted by | binds | where |\n|---|---|---|---|---|---|\n";
   std::string_view section;
   for (const layout::RuleTable& table : layout::rule_tables())
     for (const Rule& rule : table.rules) {
@@ -82,8 +81,7 @@ std::string rule_table() {
 
 std::string alteration_table() {
   std::string text = "| code | what happens | where |\n|---|---|---|\n";
-  for (const Alteration& a : all_alterations())
-    add_row(text, {"`" + std::string(a.code) + "`", cell(a.what), cell(a.pointer)});
+  for (const Alteration& a : all_alterations()) add_row(text, {"`" + std::string(a.code) + "`", cell(a.what), cell(a.pointer)});
   return text;
 }
 

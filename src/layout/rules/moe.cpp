@@ -8,9 +8,7 @@ namespace {
 constexpr std::string_view kConfig = "Megatron-LM core/transformer/transformer_config.py:__post_init__";
 
 bool moe(const Case& c) { return c.job.experts > 0; }
-bool flex(const Case& c) {
-  return c.layout.dispatcher == Dispatcher::deepep || c.layout.dispatcher == Dispatcher::hybridep;
-}
+bool flex(const Case& c) { return c.layout.dispatcher == Dispatcher::deepep || c.layout.dispatcher == Dispatcher::hybridep; }
 /// Bridge turns the overlap off by itself where the dispatcher is a flex one: see alterations.
 bool shared_overlap(const Case& c) {
   const bool bridge_off = flex(c) && c.job.scopes.contains(RuleScope::megatron_bridge);
@@ -36,8 +34,7 @@ Finding router_group_topk(const Case& c) {
 }
 
 constexpr Rule kRules[] = {
-    {{"ep_needs_experts", "moe", "ep above 1 needs a model with experts", "ep", "most ep", RuleSource::megatron_core,
-      kConfig},
+    {{"ep_needs_experts", "moe", "ep above 1 needs a model with experts", "ep", "most ep", RuleSource::megatron_core, kConfig},
      RuleScope::everywhere,
      {Axis::ep},
      Reads{On::ep},
@@ -73,15 +70,14 @@ constexpr Rule kRules[] = {
      [](const Case& c) {
        return moe(c) && c.training().pad_to_capacity ? equals(c.training().expert_capacity_factor > 0, 1) : kPass;
      }},
-    {{"rank_capacity_dispatcher", "moe", "expert_rank_capacity_factor needs the hybridep dispatcher", "hybridep",
-      "needed", RuleSource::megatron_core, kConfig},
+    {{"rank_capacity_dispatcher", "moe", "expert_rank_capacity_factor needs the hybridep dispatcher", "hybridep", "needed",
+      RuleSource::megatron_core, kConfig},
      RuleScope::megatron,
      {},
      Reads{On::dispatcher},
      [](const Case& c) {
-       return moe(c) && c.stack().expert_rank_capacity_factor > 0
-                  ? equals(c.layout.dispatcher == Dispatcher::hybridep, 1)
-                  : kPass;
+       return moe(c) && c.stack().expert_rank_capacity_factor > 0 ? equals(c.layout.dispatcher == Dispatcher::hybridep, 1)
+                                                                  : kPass;
      }},
     {{"paged_stash_capacity", "moe", "a paged stash needs expert_rank_capacity_factor", "factor set", "needed",
       RuleSource::megatron_core, kConfig},
@@ -118,14 +114,14 @@ constexpr Rule kRules[] = {
        constexpr EnumSet<OffloadModule> kParts{OffloadModule::expert_fc1, OffloadModule::moe_act};
        return none_of(moe(c) && c.stack().fused_grouped_mlp, (c.layout.offload.activation_modules & kParts).size());
      }},
-    {{"shared_overlap_dispatcher", "moe", "overlap of the shared expert needs another dispatcher than allgather",
-      "allgather", "allowed", RuleSource::megatron_core, kConfig},
+    {{"shared_overlap_dispatcher", "moe", "overlap of the shared expert needs another dispatcher than allgather", "allgather",
+      "allowed", RuleSource::megatron_core, kConfig},
      RuleScope::megatron,
      {},
      Reads{On::dispatcher},
      [](const Case& c) { return none_of(shared_overlap(c), c.layout.dispatcher == Dispatcher::allgather); }},
-    {{"shared_overlap_latent", "moe", "overlap of the shared expert excludes experts of a latent width", "latent",
-      "allowed", RuleSource::megatron_core, "Megatron-LM core/transformer/moe/moe_layer.py"},
+    {{"shared_overlap_latent", "moe", "overlap of the shared expert excludes experts of a latent width", "latent", "allowed",
+      RuleSource::megatron_core, "Megatron-LM core/transformer/moe/moe_layer.py"},
      RuleScope::megatron,
      {},
      Reads{On::dispatcher},

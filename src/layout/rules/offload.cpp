@@ -31,9 +31,7 @@ constexpr Rule kRules[] = {
      RuleScope::megatron,
      {},
      Reads{On::recompute},
-     [](const Case& c) {
-       return none_of(by_layer(c), c.layout.recompute.granularity != RecomputeGranularity::none);
-     }},
+     [](const Case& c) { return none_of(by_layer(c), c.layout.recompute.granularity != RecomputeGranularity::none); }},
     {{"layer_offload_graphs", "offload", "layer-level offload excludes graphs but full_iteration", "per-layer graphs",
       "allowed", RuleSource::megatron_core, kConfig},
      RuleScope::megatron,
@@ -57,22 +55,22 @@ constexpr Rule kRules[] = {
      [](const Case& c) {
        return offloads(c, OffloadModule::attn_proj) ? equals(offloads(c, OffloadModule::core_attn), 1) : kPass;
      }},
-    {{"offload_moe_recompute", "offload", "recompute of moe excludes offload of expert modules", "expert modules",
-      "most", RuleSource::megatron_core, kConfig},
+    {{"offload_moe_recompute", "offload", "recompute of moe excludes offload of expert modules", "expert modules", "most",
+      RuleSource::megatron_core, kConfig},
      RuleScope::megatron,
      {},
      Reads{On::recompute},
      [](const Case& c) { return none_of(c.selective(RecomputeModule::moe), expert_modules(c)); }},
-    {{"offload_fused_needs_fusion", "offload", "offload of fused_group_mlp needs fused grouped experts",
-      "fused_grouped_mlp", "needed", RuleSource::megatron_core, kConfig},
+    {{"offload_fused_needs_fusion", "offload", "offload of fused_group_mlp needs fused grouped experts", "fused_grouped_mlp",
+      "needed", RuleSource::megatron_core, kConfig},
      RuleScope::megatron,
      {},
      kJobAlone,
      [](const Case& c) {
        return offloads(c, OffloadModule::fused_group_mlp) ? equals(c.stack().fused_grouped_mlp, 1) : kPass;
      }},
-    {{"offload_fused_alone", "offload", "offload of fused_group_mlp excludes expert_fc1 and moe_act",
-      "such modules", "most", RuleSource::megatron_core, kConfig},
+    {{"offload_fused_alone", "offload", "offload of fused_group_mlp excludes expert_fc1 and moe_act", "such modules", "most",
+      RuleSource::megatron_core, kConfig},
      RuleScope::megatron,
      {},
      kJobAlone,
@@ -86,9 +84,8 @@ constexpr Rule kRules[] = {
      {},
      kJobAlone,
      [](const Case& c) { return expert_modules(c) > 0 ? at_least(c.job.experts, 1) : kPass; }},
-    {{"offload_needs_te", "offload", "offload of modules needs Transformer Engine layers", "transformer_engine",
-      "needed", RuleSource::megatron_core,
-      "Megatron-LM training/arguments.py; Megatron-Bridge training/config.py"},
+    {{"offload_needs_te", "offload", "offload of modules needs Transformer Engine layers", "transformer_engine", "needed",
+      RuleSource::megatron_core, "Megatron-LM training/arguments.py; Megatron-Bridge training/config.py"},
      RuleScope::megatron,
      {},
      kJobAlone,
@@ -109,8 +106,8 @@ constexpr Rule kRules[] = {
      {},
      Reads{On::cuda_graph},
      [](const Case& c) { return none_of(by_module(c), c.graphed(GraphScope::moe)); }},
-    {{"optimizer_offload_fraction", "offload", "the offloaded part of the optimizer is between 0 and 1",
-      "percent offloaded", "most", RuleSource::shardfit, ""},
+    {{"optimizer_offload_fraction", "offload", "the offloaded part of the optimizer is between 0 and 1", "percent offloaded",
+      "most", RuleSource::shardfit, ""},
      RuleScope::everywhere,
      {},
      Reads{On::optimizer_offload},
@@ -120,23 +117,20 @@ constexpr Rule kRules[] = {
        return Finding{!(fraction >= 0 && fraction <= 1), std::int64_t(fraction * kPercent), kPercent};
      }},
     {{"optimizer_offload_precision_aware", "offload", "optimizer offload needs the precision-aware optimizer",
-      "precision_aware", "needed", RuleSource::megatron_lm_arguments,
-      "Megatron-LM training/arguments.py:validate_args"},
+      "precision_aware", "needed", RuleSource::megatron_lm_arguments, "Megatron-LM training/arguments.py:validate_args"},
      RuleScope::megatron_lm,
      {},
      Reads{On::optimizer_offload},
      [](const Case& c) {
        return c.layout.offload.optimizer_fraction > 0 ? equals(c.training().optimizer.precision_aware, 1) : kPass;
      }},
-    {{"optimizer_offload_fp8_params", "offload",
-      "optimizer offload excludes fp8 parameter gather but with delayed scaling", "fp8_param_gather", "allowed",
-      RuleSource::megatron_lm_arguments, "Megatron-LM training/arguments.py:validate_args"},
+    {{"optimizer_offload_fp8_params", "offload", "optimizer offload excludes fp8 parameter gather but with delayed scaling",
+      "fp8_param_gather", "allowed", RuleSource::megatron_lm_arguments, "Megatron-LM training/arguments.py:validate_args"},
      RuleScope::megatron_lm,
      {},
      Reads{On::optimizer_offload},
      [](const Case& c) {
-       const bool applies =
-           c.layout.offload.optimizer_fraction > 0 && c.training().precision != Precision::fp8_delayed;
+       const bool applies = c.layout.offload.optimizer_fraction > 0 && c.training().precision != Precision::fp8_delayed;
        return none_of(applies, c.training().fp8_param_gather);
      }},
 };

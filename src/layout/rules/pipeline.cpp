@@ -7,9 +7,7 @@
 namespace shardfit::layout {
 namespace {
 
-int group_size(const Case& c) {
-  return c.layout.microbatch_group_size > 0 ? c.layout.microbatch_group_size : c.layout.pp;
-}
+int group_size(const Case& c) { return c.layout.microbatch_group_size > 0 ? c.layout.microbatch_group_size : c.layout.pp; }
 
 int accounted_layers(const Case& c) {
   return c.job.layers + c.layout.split.account_for_embedding + c.layout.split.account_for_loss;
@@ -46,9 +44,7 @@ constexpr Rule kRules[] = {
      RuleScope::megatron,
      {Axis::pp},
      Reads{On::pp, On::split},
-     [](const Case& c) {
-       return c.layout.split.kind == SplitKind::uniform ? divides(c.layout.pp, c.job.layers) : kPass;
-     }},
+     [](const Case& c) { return c.layout.split.kind == SplitKind::uniform ? divides(c.layout.pp, c.job.layers) : kPass; }},
     {{"vpp_divides_stage", "pipeline", "vpp divides the layers of a stage of an even split", "vpp", "layers of a stage",
       RuleSource::megatron_core,
       "Megatron-LM core/transformer/transformer_block.py; Megatron-Bridge models/gpt_provider.py:provide"},
@@ -58,24 +54,23 @@ constexpr Rule kRules[] = {
      [](const Case& c) {
        return c.layout.split.kind == SplitKind::uniform ? divides(c.layout.vpp, c.job.layers / c.layout.pp) : kPass;
      }},
-    {{"chunks_within_layers", "pipeline", "an even split has a layer for every pipeline chunk", "pp * vpp",
-      "num_hidden_layers", RuleSource::shardfit, "a chunk without a layer would do nothing"},
+    {{"chunks_within_layers", "pipeline", "an even split has a layer for every pipeline chunk", "pp * vpp", "num_hidden_layers",
+      RuleSource::shardfit, "a chunk without a layer would do nothing"},
      RuleScope::everywhere,
      {Axis::pp, Axis::vpp},
      Reads{On::pp, On::vpp, On::split},
      [](const Case& c) {
        return c.layout.split.kind == SplitKind::uniform ? at_most(c.layout.pp * c.layout.vpp, c.job.layers) : kPass;
      }},
-    {{"middle_stages_divide_layers", "pipeline",
-      "what first and last stage leave is shared evenly by the stages between them", "middle stages", "middle layers",
-      RuleSource::megatron_core, "Megatron-LM core/transformer/transformer_config.py:__post_init__"},
+    {{"middle_stages_divide_layers", "pipeline", "what first and last stage leave is shared evenly by the stages between them",
+      "middle stages", "middle layers", RuleSource::megatron_core,
+      "Megatron-LM core/transformer/transformer_config.py:__post_init__"},
      RuleScope::everywhere,
      {Axis::pp},
      Reads{On::pp, On::split},
      middle_layers},
-    {{"vpp_divides_uneven_stages", "pipeline", "vpp divides the layers of the first, the last and the middle stages",
-      "vpp", "layers of the stage", RuleSource::megatron_core,
-      "Megatron-LM core/transformer/transformer_config.py:__post_init__"},
+    {{"vpp_divides_uneven_stages", "pipeline", "vpp divides the layers of the first, the last and the middle stages", "vpp",
+      "layers of the stage", RuleSource::megatron_core, "Megatron-LM core/transformer/transformer_config.py:__post_init__"},
      RuleScope::everywhere,
      {Axis::vpp},
      Reads{On::pp, On::vpp, On::split},
@@ -89,15 +84,13 @@ constexpr Rule kRules[] = {
      [](const Case& c) {
        return c.layout.split.kind == SplitKind::accounting ? divides(c.layout.pp, accounted_layers(c)) : kPass;
      }},
-    {{"vpp_divides_accounted_stage", "pipeline", "vpp divides the layers of a stage, embedding and loss accounted",
-      "vpp", "layers of a stage", RuleSource::megatron_core,
-      "Megatron-LM core/transformer/transformer_config.py:__post_init__"},
+    {{"vpp_divides_accounted_stage", "pipeline", "vpp divides the layers of a stage, embedding and loss accounted", "vpp",
+      "layers of a stage", RuleSource::megatron_core, "Megatron-LM core/transformer/transformer_config.py:__post_init__"},
      RuleScope::everywhere,
      {Axis::vpp, Axis::pp},
      Reads{On::pp, On::vpp, On::split},
      [](const Case& c) {
-       return c.layout.split.kind == SplitKind::accounting ? divides(c.layout.vpp, accounted_layers(c) / c.layout.pp)
-                                                           : kPass;
+       return c.layout.split.kind == SplitKind::accounting ? divides(c.layout.vpp, accounted_layers(c) / c.layout.pp) : kPass;
      }},
     {{"group_reaches_pp", "pipeline", "the micro-batches of a virtual-stage group are at least pp", "group size", "pp",
       RuleSource::megatron_core,
@@ -106,19 +99,15 @@ constexpr Rule kRules[] = {
      {Axis::microbatch_group_size},
      Reads{On::pp, On::vpp},
      [](const Case& c) { return c.layout.vpp > 1 ? at_least(group_size(c), c.layout.pp) : kPass; }},
-    {{"group_within_microbatches", "pipeline",
-      "the micro-batches of a virtual-stage group are no more than those of a step", "group size", "micro-batches",
-      RuleSource::megatron_core,
+    {{"group_within_microbatches", "pipeline", "the micro-batches of a virtual-stage group are no more than those of a step",
+      "group size", "micro-batches", RuleSource::megatron_core,
       "Megatron-LM core/pipeline_parallel/schedules.py:forward_backward_pipelining_with_interleaving"},
      RuleScope::everywhere,
      {Axis::microbatch_group_size, Axis::micro_batch_size, Axis::pp},
      Reads{On::tp, On::cp, On::ep, On::etp, On::micro_batch_size, On::pp, On::vpp},
-     [](const Case& c) {
-       return c.layout.vpp > 1 && c.grid_sound ? at_most(group_size(c), c.grid.microbatches) : kPass;
-     }},
-    {{"last_group_reaches_pp", "pipeline",
-      "micro-batches left over by whole virtual-stage groups are none, or at least pp", "left-over micro-batches", "pp",
-      RuleSource::megatron_core,
+     [](const Case& c) { return c.layout.vpp > 1 && c.grid_sound ? at_most(group_size(c), c.grid.microbatches) : kPass; }},
+    {{"last_group_reaches_pp", "pipeline", "micro-batches left over by whole virtual-stage groups are none, or at least pp",
+      "left-over micro-batches", "pp", RuleSource::megatron_core,
       "Megatron-LM core/pipeline_parallel/schedules.py:forward_backward_pipelining_with_interleaving"},
      RuleScope::everywhere,
      {Axis::microbatch_group_size, Axis::micro_batch_size, Axis::pp},
@@ -128,21 +117,19 @@ constexpr Rule kRules[] = {
        const int left = c.grid.microbatches % std::max(1, group_size(c));
        return left > 0 ? at_least(left, c.layout.pp) : kPass;
      }},
-    {{"deferred_embedding_wgrad_pp", "pipeline", "deferring the embedding's weight gradient needs pp of at least 2",
-      "pp", "least pp", RuleSource::megatron_core, "Megatron-LM core/model_parallel_config.py:__post_init__"},
+    {{"deferred_embedding_wgrad_pp", "pipeline", "deferring the embedding's weight gradient needs pp of at least 2", "pp",
+      "least pp", RuleSource::megatron_core, "Megatron-LM core/model_parallel_config.py:__post_init__"},
      RuleScope::megatron,
      {Axis::pp},
      Reads{On::pp},
      [](const Case& c) { return c.stack().deferred_embedding_wgrad ? at_least(c.layout.pp, 2) : kPass; }},
-    {{"deferred_embedding_wgrad_fusion", "pipeline",
-      "deferring the embedding's weight gradient needs grad_accumulation_fusion", "grad_accumulation_fusion", "needed",
-      RuleSource::megatron_core, "Megatron-LM core/model_parallel_config.py:__post_init__"},
+    {{"deferred_embedding_wgrad_fusion", "pipeline", "deferring the embedding's weight gradient needs grad_accumulation_fusion",
+      "grad_accumulation_fusion", "needed", RuleSource::megatron_core,
+      "Megatron-LM core/model_parallel_config.py:__post_init__"},
      RuleScope::megatron,
      {},
      kJobAlone,
-     [](const Case& c) {
-       return c.stack().deferred_embedding_wgrad ? equals(c.stack().grad_accumulation_fusion, 1) : kPass;
-     }},
+     [](const Case& c) { return c.stack().deferred_embedding_wgrad ? equals(c.stack().grad_accumulation_fusion, 1) : kPass; }},
 };
 
 }  // namespace

@@ -13,20 +13,15 @@ constexpr Rule kRules[] = {
      RuleScope::megatron,
      {},
      kJobAlone,
-     [](const Case& c) {
-       return c.training().fp8_param_gather ? equals(is_quantized(c.training().precision), 1) : kPass;
-     }},
-    {{"fp8_params_need_sharding", "precision", "fp8 parameter gather needs a distributed optimizer or FSDP",
-      "sharded", "needed", RuleSource::megatron_lm_arguments, "Megatron-LM training/arguments.py:validate_args"},
+     [](const Case& c) { return c.training().fp8_param_gather ? equals(is_quantized(c.training().precision), 1) : kPass; }},
+    {{"fp8_params_need_sharding", "precision", "fp8 parameter gather needs a distributed optimizer or FSDP", "sharded",
+      "needed", RuleSource::megatron_lm_arguments, "Megatron-LM training/arguments.py:validate_args"},
      RuleScope::megatron_lm,
      {},
      Reads{On::sharding},
-     [](const Case& c) {
-       return c.training().fp8_param_gather ? equals(c.layout.sharding != Sharding::none, 1) : kPass;
-     }},
-    {{"bf16_ends_delayed", "precision", "first and last layers in bf16 exclude fp8 with delayed scaling",
-      "delayed scaling", "allowed", RuleSource::megatron_core,
-      "Megatron-LM core/transformer/transformer_config.py:__post_init__"},
+     [](const Case& c) { return c.training().fp8_param_gather ? equals(c.layout.sharding != Sharding::none, 1) : kPass; }},
+    {{"bf16_ends_delayed", "precision", "first and last layers in bf16 exclude fp8 with delayed scaling", "delayed scaling",
+      "allowed", RuleSource::megatron_core, "Megatron-LM core/transformer/transformer_config.py:__post_init__"},
      RuleScope::megatron,
      {},
      kJobAlone,
@@ -63,7 +58,8 @@ constexpr Rule kRules[] = {
        return none_of(c.training().fp8_output_proj && c.layout.pp == 1, c.model().text.tie_word_embeddings);
      }},
     {{"fp8_output_proj_hybrid", "precision", "hybrid models have no fp8 output projection", "Mamba heads", "most",
-      RuleSource::shardfit, "Megatron-LM core/models/hybrid/hybrid_model.py: a ColumnParallelLinear; the option would do nothing"},
+      RuleSource::shardfit,
+      "Megatron-LM core/models/hybrid/hybrid_model.py: a ColumnParallelLinear; the option would do nothing"},
      RuleScope::everywhere,
      {},
      kJobAlone,
@@ -90,9 +86,7 @@ constexpr Rule kRules[] = {
      RuleScope::everywhere,
      {},
      kJobAlone,
-     [](const Case& c) {
-       return c.training().quant_recipe.empty() ? kPass : equals(c.stack().transformer_engine, 1);
-     }},
+     [](const Case& c) { return c.training().quant_recipe.empty() ? kPass : equals(c.stack().transformer_engine, 1); }},
     {{"precision_on_gpu", "precision", "the GPU has tensor cores for the precision", "TFLOP/s of the kind", "least",
       RuleSource::shardfit, "hardware/*.json, peak_tflops"},
      RuleScope::everywhere,
@@ -100,7 +94,7 @@ constexpr Rule kRules[] = {
      kJobAlone,
      [](const Case& c) {
        const GpuSpec& gpu = c.job.job->hardware.gpu;
-       if (gpu.peak_tflops[Math::bf16].value <= 0) return kPass;   // no peaks stated: nothing to compare with
+       if (gpu.peak_tflops[Math::bf16].value <= 0) return kPass;  // no peaks stated: nothing to compare with
        double least = gpu.peak_tflops[math_of(c.training().precision)].value;
        const auto also = [&](const std::optional<Precision>& p) {
          if (p) least = std::min(least, double(gpu.peak_tflops[math_of(*p)].value));

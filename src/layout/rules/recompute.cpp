@@ -9,8 +9,8 @@ constexpr std::string_view kConfig = "Megatron-LM core/transformer/transformer_c
 constexpr std::string_view kNothing = "the module would do nothing";
 
 constexpr Rule kRules[] = {
-    {{"full_recompute_layers", "recompute", "full recompute takes at least one layer at a time",
-      "recompute.num_layers", "least", RuleSource::megatron_core, kConfig},
+    {{"full_recompute_layers", "recompute", "full recompute takes at least one layer at a time", "recompute.num_layers",
+      "least", RuleSource::megatron_core, kConfig},
      RuleScope::everywhere,
      {Axis::recompute_num_layers},
      Reads{On::recompute},
@@ -59,11 +59,9 @@ constexpr Rule kRules[] = {
      RuleScope::everywhere,
      {},
      Reads{On::recompute},
-     [](const Case& c) {
-       return c.selective(RecomputeModule::gdn_norm_out) ? equals(c.job.gdn_key_heads > 0, 1) : kPass;
-     }},
-    {{"recompute_experts", "recompute", "recompute of moe_act or moe needs experts", "experts", "least",
-      RuleSource::shardfit, kNothing},
+     [](const Case& c) { return c.selective(RecomputeModule::gdn_norm_out) ? equals(c.job.gdn_key_heads > 0, 1) : kPass; }},
+    {{"recompute_experts", "recompute", "recompute of moe_act or moe needs experts", "experts", "least", RuleSource::shardfit,
+      kNothing},
      RuleScope::everywhere,
      {},
      Reads{On::recompute},
@@ -76,11 +74,9 @@ constexpr Rule kRules[] = {
      RuleScope::everywhere,
      {},
      Reads{On::recompute},
-     [](const Case& c) {
-       return c.selective(RecomputeModule::shared_experts) ? at_least(c.job.shared_ffn, 1) : kPass;
-     }},
-    {{"recompute_dense_mlp", "recompute", "recompute of mlp needs dense MLPs", "their width", "least",
-      RuleSource::shardfit, kNothing},
+     [](const Case& c) { return c.selective(RecomputeModule::shared_experts) ? at_least(c.job.shared_ffn, 1) : kPass; }},
+    {{"recompute_dense_mlp", "recompute", "recompute of mlp needs dense MLPs", "their width", "least", RuleSource::shardfit,
+      kNothing},
      RuleScope::everywhere,
      {},
      Reads{On::recompute},
@@ -90,11 +86,9 @@ constexpr Rule kRules[] = {
      RuleScope::everywhere,
      {},
      Reads{On::recompute},
-     [](const Case& c) {
-       return c.selective(RecomputeModule::core_attn) ? at_least(c.job.attention_heads, 1) : kPass;
-     }},
-    {{"recompute_shared_overlap", "recompute", "recompute of shared_experts excludes overlap of the shared expert",
-      "overlap", "allowed", RuleSource::megatron_core, kConfig},
+     [](const Case& c) { return c.selective(RecomputeModule::core_attn) ? at_least(c.job.attention_heads, 1) : kPass; }},
+    {{"recompute_shared_overlap", "recompute", "recompute of shared_experts excludes overlap of the shared expert", "overlap",
+      "allowed", RuleSource::megatron_core, kConfig},
      RuleScope::megatron,
      {},
      Reads{On::recompute},

@@ -18,7 +18,7 @@ struct Case {
   const Layout& layout;
   GridSizes grid;
   SplitShape split;
-  bool grid_sound = true;          ///< the axes are positive and divide the ranks, so that dp and edp mean something
+  bool grid_sound = true;  ///< the axes are positive and divide the ranks, so that dp and edp mean something
 
   const TrainingSpec& training() const { return job.job->training; }
   const StackProfile& stack() const { return job.job->stack; }
@@ -58,14 +58,28 @@ constexpr Finding equals(std::int64_t got, std::int64_t need) { return {got != n
 constexpr Finding none_of(bool applies, std::int64_t got) { return {applies && got != 0, got, 0}; }
 
 /// The axes that nearest_cure may turn.
-enum class Axis { none, tp, cp, pp, vpp, ep, etp, micro_batch_size, sequence_parallel, optimizer_instances,
-                  microbatch_group_size, recompute_num_layers, activation_layers, count };
+enum class Axis {
+  none,
+  tp,
+  cp,
+  pp,
+  vpp,
+  ep,
+  etp,
+  micro_batch_size,
+  sequence_parallel,
+  optimizer_instances,
+  microbatch_group_size,
+  recompute_num_layers,
+  activation_layers,
+  count
+};
 
 /// The search axes that a rule's verdict may depend on, whatever it asks the case for: `grid_sound` and `dp` come from
 /// tp, cp, ep, etp, micro_batch_size and pp; sequence_parallel goes with tp; delay_wgrad with expert_overlap; `split` with
 /// pp, vpp and split. More than it reads is safe, less is a bug that tests/oracle looks for. Empty: anything.
 using Reads = EnumSet<LayoutAxis>;
-using On = LayoutAxis;             ///< in the tables below
+using On = LayoutAxis;  ///< in the tables below
 /// Of a rule that looks at the job and at fields that no search opens: decided with the first axis.
 inline constexpr Reads kJobAlone{LayoutAxis::tp};
 
@@ -73,10 +87,10 @@ inline constexpr Reads kJobAlone{LayoutAxis::tp};
 struct Rule {
   RuleInfo info;
   RuleScope scope = RuleScope::everywhere;
-  std::array<Axis, 3> axes{};      ///< most worth turning first
-  Reads reads;                     ///< lets a sweep refuse everything below an axis at once
+  std::array<Axis, 3> axes{};  ///< most worth turning first
+  Reads reads;                 ///< lets a sweep refuse everything below an axis at once
   Finding (*check)(const Case&) = nullptr;
-  int since = 0;                   ///< first day (yyyymmdd) on which the stack asserted it; 0: always
+  int since = 0;  ///< first day (yyyymmdd) on which the stack asserted it; 0: always
 };
 
 // The tables, one a file, in the order in which a layout is tried: cheapest and most often broken first.
@@ -100,7 +114,7 @@ std::span<const Rule> vision_rules();
 /// A table, and whether a layout asks for anything that it is about: where not, all its rules pass and none is tried.
 struct RuleTable {
   std::span<const Rule> rules;
-  bool (*concerns)(const Case&) = nullptr;   ///< none: every layout
+  bool (*concerns)(const Case&) = nullptr;  ///< none: every layout
 };
 
 inline constexpr std::size_t kRuleTables = 16;

@@ -18,8 +18,7 @@ int kv_heads_per_rank(const MixerKind& kind, int tp) {
 /// Heads of a rank that the all-to-all can share out: gcd of query and key/value heads over the mixers.
 int heads_to_share(const Case& c) {
   int heads = c.job.attention_heads / c.layout.tp;
-  for (const MixerSpec& mixer : c.model().text.mixers)
-    heads = std::gcd(heads, kv_heads_per_rank(mixer.kind, c.layout.tp));
+  for (const MixerSpec& mixer : c.model().text.mixers) heads = std::gcd(heads, kv_heads_per_rank(mixer.kind, c.layout.tp));
   return heads;
 }
 
@@ -35,29 +34,25 @@ Finding hierarchical_cp(const Case& c) {
 bool uses(const Case& c, CpCommType type) { return c.layout.cp_comm_type == type; }
 
 constexpr Rule kRules[] = {
-    {{"sequence_divides_cp", "sequence", "with cp above 1 the sequence is a multiple of 2 * cp", "2 * cp",
-      "sequence_length", RuleSource::megatron_core,
+    {{"sequence_divides_cp", "sequence", "with cp above 1 the sequence is a multiple of 2 * cp", "2 * cp", "sequence_length",
+      RuleSource::megatron_core,
       "Megatron-LM core/utils.py:get_batch_on_this_cp_rank; training/arguments.py; Megatron-Bridge training/config.py"},
      RuleScope::megatron,
      {Axis::cp},
      Reads{On::cp},
      [](const Case& c) { return c.layout.cp > 1 ? divides(2 * c.layout.cp, c.job.sequence) : kPass; }},
-    {{"sequence_divides_tp", "sequence", "with sequence parallelism cp * tp divides the sequence", "cp * tp",
-      "sequence_length", RuleSource::megatron_core, "Megatron-LM core/tensor_parallel/mappings.py"},
+    {{"sequence_divides_tp", "sequence", "with sequence parallelism cp * tp divides the sequence", "cp * tp", "sequence_length",
+      RuleSource::megatron_core, "Megatron-LM core/tensor_parallel/mappings.py"},
      RuleScope::megatron,
      {Axis::tp, Axis::cp},
      Reads{On::tp, On::cp},
-     [](const Case& c) {
-       return c.layout.sequence_parallel ? divides(c.layout.cp * c.layout.tp, c.job.sequence) : kPass;
-     }},
+     [](const Case& c) { return c.layout.sequence_parallel ? divides(c.layout.cp * c.layout.tp, c.job.sequence) : kPass; }},
     {{"learned_positions", "sequence", "the sequence is no longer than the learned position table", "sequence_length",
       "rows of the table", RuleSource::shardfit, "an index past the end of an embedding table"},
      RuleScope::everywhere,
      {},
      kJobAlone,
-     [](const Case& c) {
-       return c.job.learned_positions > 0 ? at_most(c.job.sequence, c.job.learned_positions) : kPass;
-     }},
+     [](const Case& c) { return c.job.learned_positions > 0 ? at_most(c.job.sequence, c.job.learned_positions) : kPass; }},
     {{"cp_a2a_heads", "sequence", "cp_comm_type a2a: cp divides the query and key/value heads of a tp rank", "cp",
       "gcd of the heads", RuleSource::transformer_engine,
       "TransformerEngine pytorch/attention/dot_product_attention/context_parallel.py"},
@@ -65,9 +60,8 @@ constexpr Rule kRules[] = {
      {Axis::cp, Axis::tp},
      Reads{On::tp, On::cp, On::cp_comm_type},
      [](const Case& c) {
-       return c.layout.cp > 1 && uses(c, CpCommType::a2a) && c.job.attention_heads > 0
-                  ? divides(c.layout.cp, heads_to_share(c))
-                  : kPass;
+       return c.layout.cp > 1 && uses(c, CpCommType::a2a) && c.job.attention_heads > 0 ? divides(c.layout.cp, heads_to_share(c))
+                                                                                       : kPass;
      }},
     {{"hierarchical_cp", "sequence",
       "cp_comm_type a2a+p2p: cp is a product of two sizes above 1, the first dividing the heads of a tp rank", "cp",
@@ -101,25 +95,19 @@ constexpr Rule kRules[] = {
      RuleScope::megatron,
      {Axis::cp},
      Reads{On::cp, On::cp_comm_type},
-     [](const Case& c) {
-       return c.job.has_compressed && !uses(c, CpCommType::all_gather) ? at_most(c.layout.cp, 1) : kPass;
-     }},
-    {{"offline_packing_batch", "sequence", "rows packed offline train with micro_batch_size 1", "micro_batch_size",
-      "most", RuleSource::megatron_bridge, "Megatron-Bridge training/config.py:validate"},
+     [](const Case& c) { return c.job.has_compressed && !uses(c, CpCommType::all_gather) ? at_most(c.layout.cp, 1) : kPass; }},
+    {{"offline_packing_batch", "sequence", "rows packed offline train with micro_batch_size 1", "micro_batch_size", "most",
+      RuleSource::megatron_bridge, "Megatron-Bridge training/config.py:validate"},
      RuleScope::megatron_bridge,
      {Axis::micro_batch_size},
      Reads{On::micro_batch_size},
-     [](const Case& c) {
-       return c.training().packing == Packing::offline ? at_most(c.layout.micro_batch_size, 1) : kPass;
-     }},
+     [](const Case& c) { return c.training().packing == Packing::offline ? at_most(c.layout.micro_batch_size, 1) : kPass; }},
     {{"batch_packing_batch", "sequence", "packing inside the micro-batch needs micro_batch_size of at least 2",
       "micro_batch_size", "least", RuleSource::megatron_bridge, "Megatron-Bridge training/config.py:validate"},
      RuleScope::megatron_bridge,
      {Axis::micro_batch_size},
      Reads{On::micro_batch_size},
-     [](const Case& c) {
-       return c.training().packing == Packing::in_batch ? at_least(c.layout.micro_batch_size, 2) : kPass;
-     }},
+     [](const Case& c) { return c.training().packing == Packing::in_batch ? at_least(c.layout.micro_batch_size, 2) : kPass; }},
 };
 
 }  // namespace

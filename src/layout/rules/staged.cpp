@@ -12,9 +12,7 @@ LayoutAxis last_read(Reads reads) {
 
 namespace {
 /// Rules that say nothing of what they read may read anything.
-LayoutAxis first_read(Reads reads) {
-  return reads.empty() ? LayoutAxis(0) : LayoutAxis(std::countr_zero(reads.bits()));
-}
+LayoutAxis first_read(Reads reads) { return reads.empty() ? LayoutAxis(0) : LayoutAxis(std::countr_zero(reads.bits())); }
 }  // namespace
 
 StagedRules::StagedRules(const JobFacts& facts) : facts_(facts) {

@@ -39,7 +39,7 @@ class StagedRules {
   struct Entry {
     Finding (*check)(const Case&);
     RuleId id;
-    LayoutAxis outermost;   ///< of the axes it reads
+    LayoutAxis outermost;  ///< of the axes it reads
   };
   const JobFacts facts_;
   EnumArray<LayoutAxis, std::vector<Entry>> entries_;

@@ -40,9 +40,7 @@ constexpr Rule kRules[] = {
      RuleScope::megatron,
      {Axis::pp},
      Reads{On::pp, On::vpp, On::split},
-     [](const Case& c) {
-       return c.job.deepstack > 0 ? at_least(c.split.first_chunk_layers, c.job.deepstack) : kPass;
-     }},
+     [](const Case& c) { return c.job.deepstack > 0 ? at_least(c.split.first_chunk_layers, c.job.deepstack) : kPass; }},
 };
 
 }  // namespace

@@ -12,9 +12,9 @@ namespace shardfit::test {
 
 inline std::vector<Edge> all_edges() {
   std::vector<Edge> all;
-  for (auto* section : {grid_edges, tensor_edges, sequence_edges, pipeline_edges, layout_string_edges,
-                        hybrid_pattern_edges, moe_edges, expert_overlap_edges, recompute_edges, offload_edges,
-                        graph_edges, precision_edges, optimizer_edges, fsdp_edges, vision_edges})
+  for (auto* section : {grid_edges, tensor_edges, sequence_edges, pipeline_edges, layout_string_edges, hybrid_pattern_edges,
+                        moe_edges, expert_overlap_edges, recompute_edges, offload_edges, graph_edges, precision_edges,
+                        optimizer_edges, fsdp_edges, vision_edges})
     for (Edge& edge : section()) all.push_back(std::move(edge));
   return all;
 }

@@ -25,8 +25,10 @@ inline std::vector<Edge> recompute_edges() {
        set([](Job& j, Layout&) { moe_of(j).shared_expert.reset(); }), 0, 1},
       {"recompute_dense_mlp", mixed_job(), selective(RecomputeModule::mlp),
        set([](Job& j, Layout&) { j.model = moe_job().model; }), 0, 1},
-      {"recompute_attention", hybrid_job(), selective(RecomputeModule::core_attn),
-       set([](Job& j, Layout&) { j.model.text.layers.assign(8, BlockRef{1, -1}); }), 0, 1},
+      {"recompute_attention", hybrid_job(), selective(RecomputeModule::core_attn), set([](Job& j, Layout&) {
+         j.model.text.layers.assign(8, BlockRef{1, -1});
+       }),
+       0, 1},
       {"recompute_shared_overlap", moe_job(), selective(RecomputeModule::shared_experts),
        set([](Job& j, Layout&) { j.stack.moe_shared_expert_overlap = true; }), 1, 0},
       {"recompute_delayed_scaling", dense_job(), selective(RecomputeModule::layernorm),
@@ -78,8 +80,8 @@ inline std::vector<Edge> offload_edges() {
 }
 
 inline std::vector<Edge> graph_edges() {
-  const Change capacity =
-      set([](Job& j, Layout&) { j.training.expert_capacity_factor = 1, j.training.pad_to_capacity = true; });
+  const Change capacity = set(
+      [](Job& j, Layout&) { j.training.expert_capacity_factor = 1, j.training.pad_to_capacity = true; });
   const Change dropout = set([](Job& j, Layout&) { j.training.attention_dropout = j.training.hidden_dropout = 0.1; });
   const Change router = graphs(kTe, {GraphScope::moe_router, GraphScope::moe_preprocess});
   return {
@@ -92,27 +94,25 @@ inline std::vector<Edge> graph_edges() {
        both(both(capacity, set([](Job& j, Layout&) { j.training.text_only = true; })), graphs(CudaGraphImpl::full_iteration)),
        set([](Job& j, Layout&) { j.training.text_only = false; }), 1, 0},
       {"graph_scopes_need_impl", dense_job(), nothing, graphs(CudaGraphImpl::none, {GraphScope::attn}), 1, 0},
-      {"te_graphs_need_te", dense_job(), graphs(kTe),
-       set([](Job& j, Layout&) { j.stack.transformer_engine = false; }), 0, 1},
+      {"te_graphs_need_te", dense_job(), graphs(kTe), set([](Job& j, Layout&) { j.stack.transformer_engine = false; }), 0, 1},
       {"graph_moe_once", moe_job(), both(capacity, graphs(kTe, {GraphScope::moe})),
        graphs(kTe, {GraphScope::moe, GraphScope::moe_router}), 1, 0},
       {"graph_preprocess_router", moe_job(), router, graphs(kTe, {GraphScope::moe_preprocess}), 0, 1},
       {"graph_experts", moe_job(), router, set([](Job& j, Layout&) { j.model = dense_job().model; }), 0, 2},
-      {"graph_dense_mlp", mixed_job(), graphs(kTe, {GraphScope::mlp}),
-       set([](Job& j, Layout&) { j.model = moe_job().model; }), 0, 1},
-      {"graph_mamba", hybrid_job(), graphs(kTe, {GraphScope::mamba}),
-       set([](Job& j, Layout&) { j.model = dense_job().model; }), 0, 1},
+      {"graph_dense_mlp", mixed_job(), graphs(kTe, {GraphScope::mlp}), set([](Job& j, Layout&) { j.model = moe_job().model; }),
+       0, 1},
+      {"graph_mamba", hybrid_job(), graphs(kTe, {GraphScope::mamba}), set([](Job& j, Layout&) { j.model = dense_job().model; }),
+       0, 1},
       {"graph_moe_padded", moe_job(), both(capacity, graphs(kTe, {GraphScope::moe})),
        set([](Job& j, Layout&) { j.training.pad_to_capacity = false; }), 0, 1},
       {"graph_preprocess_sync", moe_job(), both(capacity, router),
        set([](Job& j, Layout&) { j.training.pad_to_capacity = false; }), 1, 0},
-      {"full_recompute_graphs", dense_job(), both(full_recompute(1), graphs(CudaGraphImpl::full_iteration)), graphs(kTe),
+      {"full_recompute_graphs", dense_job(), both(full_recompute(1), graphs(CudaGraphImpl::full_iteration)), graphs(kTe), 1, 0},
+      {"moe_recompute_router_graph", moe_job(), both(selective(RecomputeModule::moe), graphs(kTe, {GraphScope::attn})), router,
        1, 0},
-      {"moe_recompute_router_graph", moe_job(), both(selective(RecomputeModule::moe), graphs(kTe, {GraphScope::attn})),
-       router, 1, 0},
       {"graph_attention_dropout", dense_job(), both(selective(RecomputeModule::core_attn), graphs(kTe)), dropout, 1, 0},
-      {"graph_hidden_dropout", dense_job(), both(selective(RecomputeModule::mlp), graphs(kTe, {GraphScope::mlp})),
-       dropout, 1, 0},
+      {"graph_hidden_dropout", dense_job(), both(selective(RecomputeModule::mlp), graphs(kTe, {GraphScope::mlp})), dropout, 1,
+       0},
   };
 }
 

@@ -23,8 +23,8 @@ inline std::vector<Edge> pipeline_edges() {
     l.split.kind = SplitKind::accounting, l.split.account_for_loss = true, l.pp = 4;
   });
   return {
-      {"vpp_needs_pp", dense_job(), set([](Job&, Layout& l) { l.vpp = l.pp = 2; }), set([](Job&, Layout& l) { l.pp = 1; }),
-       1, 2},
+      {"vpp_needs_pp", dense_job(), set([](Job&, Layout& l) { l.vpp = l.pp = 2; }), set([](Job&, Layout& l) { l.pp = 1; }), 1,
+       2},
       {"pp_divides_layers", dense_job(), set([](Job&, Layout& l) { l.pp = 8; }),
        set([](Job& j, Layout&) { j.model.text.num_hidden_layers = 12; }), 8, 12},
       {"vpp_divides_stage", dense_job(), set([](Job&, Layout& l) { l.pp = 2, l.vpp = 4; }),
@@ -40,11 +40,10 @@ inline std::vector<Edge> pipeline_edges() {
        set([](Job&, Layout& l) { l.vpp = 4; }), 4, 2},
       {"group_reaches_pp", dense_job(), set([](Job&, Layout& l) { l.pp = l.vpp = 2, l.microbatch_group_size = 2; }),
        set([](Job&, Layout& l) { l.microbatch_group_size = 1; }), 1, 2},
-      {"group_within_microbatches", dense_job(),
-       set([](Job&, Layout& l) { l.pp = l.vpp = 2, l.microbatch_group_size = 8; }),
+      {"group_within_microbatches", dense_job(), set([](Job&, Layout& l) { l.pp = l.vpp = 2, l.microbatch_group_size = 8; }),
        set([](Job&, Layout& l) { l.microbatch_group_size = 9; }), 9, 8},
       {"last_group_reaches_pp", dense_job(),
-       set([](Job&, Layout& l) { l.pp = 2, l.vpp = 2, l.microbatch_group_size = 3; }),   // 8 = 2*3 + 2
+       set([](Job&, Layout& l) { l.pp = 2, l.vpp = 2, l.microbatch_group_size = 3; }),  // 8 = 2*3 + 2
        set([](Job&, Layout& l) { l.microbatch_group_size = 7; }), 1, 2},
       {"deferred_embedding_wgrad_pp", dense_job(),
        set([](Job& j, Layout& l) { j.stack.deferred_embedding_wgrad = true, l.pp = 2; }),
@@ -69,8 +68,8 @@ inline std::vector<Edge> layout_string_edges() {
       {"layout_string_mtp_together", with_mtp(dense_job(), 2), layout_text("Ettt|ttt|tt|mmL", 4),
        layout_text("Ettt|ttt|ttm|mL", 4), 2, 1},
       {"layout_string_mtp_after_layers", mtp, good, layout_text("Ettt|ttt|tmt|L", 4), 1, 0},
-      {"layout_string_mtp_last_virtual_stage", mtp, layout_text("Ettt|ttt|tt|mL", 2, 2),
-       layout_text("Etttt|ttttm||L", 2, 2), 0, 1},
+      {"layout_string_mtp_last_virtual_stage", mtp, layout_text("Ettt|ttt|tt|mL", 2, 2), layout_text("Etttt|ttttm||L", 2, 2), 0,
+       1},
   };
 }
 
@@ -83,8 +82,8 @@ inline std::vector<Edge> hybrid_pattern_edges() {
        hybrid_text("M-M*|M-M*/M*/MM", 2), 0, 1},
       {"hybrid_pattern_layers", hybrid_job(), good, hybrid_text("M-M*|M-M*M", 2), 9, 8},
       {"hybrid_pattern_kinds", hybrid_job(), good, hybrid_text("M-M*|MM-*", 2), 5, -1},
-      {"hybrid_pattern_mtp", with_mtp(hybrid_job(), 2), hybrid_text("M-M*|M-M*/M*/M*", 2),
-       hybrid_text("M-M*|M-M*/M*", 2), 1, 2},
+      {"hybrid_pattern_mtp", with_mtp(hybrid_job(), 2), hybrid_text("M-M*|M-M*/M*/M*", 2), hybrid_text("M-M*|M-M*/M*", 2), 1,
+       2},
       {"pp_divides_hybrid_pattern", hybrid_job(), good, hybrid_text("M-|M*M|-M*", 2), 2, 3},
       {"hybrid_pattern_sets_vpp", hybrid_job(), good, hybrid_text("M-|M*|M-|M*", 2), 1, 2},
   };

@@ -55,7 +55,7 @@ inline std::vector<Edge> precision_edges() {
       {"fp8_output_proj_hybrid", hybrid_job(), set([](Job& j, Layout&) {
          j.training.precision = Precision::mxfp8;
          Mamba2Spec& mamba = std::get<Mamba2Spec>(j.model.text.mixers.back().kind);
-         mamba.num_heads = 32, mamba.head_dim = 4;   // widths that mxfp8 takes
+         mamba.num_heads = 32, mamba.head_dim = 4;  // widths that mxfp8 takes
        }),
        set([](Job& j, Layout&) { j.training.fp8_output_proj = true; }), 32, 0},
       {"precision_on_gpu", dense_job(), set([](Job& j, Layout&) {
@@ -63,8 +63,7 @@ inline std::vector<Edge> precision_edges() {
          j.training.precision = Precision::mxfp8;
        }),
        set([](Job& j, Layout&) { j.training.quant_recipe.modules[LinearModule::linear_qkv] = Precision::nvfp4; }), 0, 1},
-      {"precision_on_gpu", dense_job(),
-       set([](Job& j, Layout&) { j.hardware.gpu.peak_tflops[Math::bf16].value = 312; }),
+      {"precision_on_gpu", dense_job(), set([](Job& j, Layout&) { j.hardware.gpu.peak_tflops[Math::bf16].value = 312; }),
        set([](Job& j, Layout&) { j.training.precision = Precision::nvfp4; }), 0, 1},
   };
 }
@@ -76,15 +75,15 @@ inline std::vector<Edge> optimizer_edges() {
   });
   const Change overlaps = set([](Job&, Layout& l) { l.overlap.param_gather = l.overlap.grad_reduce = true; });
   return {
-      {"param_overlap_sharding", megatron_lm(dense_job()), overlaps,
-       set([](Job&, Layout& l) { l.sharding = Sharding::none; }), 0, 1},
+      {"param_overlap_sharding", megatron_lm(dense_job()), overlaps, set([](Job&, Layout& l) { l.sharding = Sharding::none; }),
+       0, 1},
       {"param_overlap_grad_overlap", megatron_lm(dense_job()), overlaps,
        set([](Job&, Layout& l) { l.overlap.grad_reduce = false; }), 0, 1},
       {"instances_need_sharding", dense_job(), set([](Job&, Layout& l) { l.optimizer_instances = 2; }),
        set([](Job&, Layout& l) { l.sharding = Sharding::none; }), 2, 1},
       {"layerwise_instances", dense_job(), muon, set([](Job&, Layout& l) { l.optimizer_instances = 2; }), 2, 1},
-      {"layerwise_needs_muon", dense_job(), muon,
-       set([](Job& j, Layout&) { j.training.optimizer.kind = OptimizerKind::adam; }), 0, 1},
+      {"layerwise_needs_muon", dense_job(), muon, set([](Job& j, Layout&) { j.training.optimizer.kind = OptimizerKind::adam; }),
+       0, 1},
       {"precision_aware_adam", dense_job(), set([](Job& j, Layout&) { j.training.optimizer.precision_aware = true; }),
        set([](Job& j, Layout&) { j.training.optimizer.kind = OptimizerKind::sgd; }), 0, 1},
       {"state_types", dense_job(), set([](Job& j, Layout&) {
@@ -104,8 +103,7 @@ inline std::vector<Edge> fsdp_edges() {
   const auto muon = set([](Job& j, Layout&) { j.training.optimizer.kind = OptimizerKind::muon; });
   return {
       {"fsdp_optimizer", megatron_lm(dense_job()), full, muon, 1, 0},
-      {"fsdp_expert_overlap_pp", moe_job(), both(full, expert_overlap),
-       set([](Job&, Layout& l) { l.pp = l.vpp = 2; }), 2, 1},
+      {"fsdp_expert_overlap_pp", moe_job(), both(full, expert_overlap), set([](Job&, Layout& l) { l.pp = l.vpp = 2; }), 2, 1},
       {"fsdp_expert_overlap_buffer", moe_job(), both(full, expert_overlap),
        set([](Job&, Layout& l) { l.fsdp_double_buffer = true; }), 1, 0},
       {"fsdp_expert_overlap_graphs", moe_job(), both(full, expert_overlap), graphs(kTe, {GraphScope::attn}), 1, 0},
@@ -113,15 +111,14 @@ inline std::vector<Edge> fsdp_edges() {
        set([](Job&, Layout& l) { l.sharding = Sharding::optimizer; }), 0, 1},
       {"fsdp2_pp", megatron_lm(dense_job()), fsdp2, set([](Job&, Layout& l) { l.pp = 2; }), 2, 1},
       {"fsdp2_ep", megatron_lm(moe_job()), fsdp2, set([](Job&, Layout& l) { l.ep = 2; }), 2, 1},
-      {"fsdp2_fusion", megatron_lm(dense_job()), fsdp2,
-       set([](Job& j, Layout&) { j.stack.grad_accumulation_fusion = true; }), 1, 0},
-      {"fsdp2_untied", megatron_lm(dense_job()), fsdp2,
-       set([](Job& j, Layout&) { j.model.text.tie_word_embeddings = true; }), 1, 0},
-      {"fsdp2_fp16", megatron_lm(dense_job()), fsdp2,
-       set([](Job& j, Layout&) { j.training.precision = Precision::fp16; }), 1, 0},
-      {"fsdp2_muon", megatron_lm(dense_job()), fsdp2, muon, 1, 0},
-      {"torch_layerwise", torch_tools(dense_job()), full, set([](Job&, Layout& l) { l.sharding = Sharding::layerwise; }),
+      {"fsdp2_fusion", megatron_lm(dense_job()), fsdp2, set([](Job& j, Layout&) { j.stack.grad_accumulation_fusion = true; }),
        1, 0},
+      {"fsdp2_untied", megatron_lm(dense_job()), fsdp2, set([](Job& j, Layout&) { j.model.text.tie_word_embeddings = true; }),
+       1, 0},
+      {"fsdp2_fp16", megatron_lm(dense_job()), fsdp2, set([](Job& j, Layout&) { j.training.precision = Precision::fp16; }), 1,
+       0},
+      {"fsdp2_muon", megatron_lm(dense_job()), fsdp2, muon, 1, 0},
+      {"torch_layerwise", torch_tools(dense_job()), full, set([](Job&, Layout& l) { l.sharding = Sharding::layerwise; }), 1, 0},
   };
 }
 
@@ -131,12 +128,12 @@ inline std::vector<Edge> vision_edges() {
        set([](Job&, Layout& l) { l.tp = 8; }), 8, 4},
       {"tp_divides_vision_ffn", vision_job(), set([](Job&, Layout& l) { l.tp = 4, l.sequence_parallel = true; }),
        set([](Job& j, Layout&) { j.model.vision->intermediate_size = 30; }), 4, 30},
-      {"no_virtual_stages", vision_job(), set([](Job&, Layout& l) { l.pp = 2; }), set([](Job&, Layout& l) { l.vpp = 2; }),
-       2, 1},
+      {"no_virtual_stages", vision_job(), set([](Job&, Layout& l) { l.pp = 2; }), set([](Job&, Layout& l) { l.vpp = 2; }), 2,
+       1},
       {"vision_no_context_parallel", vision_job(), set([](Job&, Layout& l) { l.cp = 2; }),
        set([](Job& j, Layout&) { j.model.family = "gemma3"; }), 2, 1},
-      {"deepstack_first_stage", vision_job(), set([](Job&, Layout& l) { l.pp = 4; }),
-       set([](Job&, Layout& l) { l.pp = 8; }), 1, 2},
+      {"deepstack_first_stage", vision_job(), set([](Job&, Layout& l) { l.pp = 4; }), set([](Job&, Layout& l) { l.pp = 8; }), 1,
+       2},
   };
 }
 
