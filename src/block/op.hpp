@@ -206,36 +206,38 @@ using OpList = std::vector<Op>;
 
 namespace shardfit {
 template <>
-inline constexpr std::array<std::string_view, kCount<block::ParamGroup>> kNames<block::ParamGroup> = {"embedding",
-                                                                                                      "lm_head",
-                                                                                                      "attention",
-                                                                                                      "linear_attention",
-                                                                                                      "mamba",
-                                                                                                      "dense_mlp",
-                                                                                                      "router",
-                                                                                                      "router_correction_bias",
-                                                                                                      "routed_experts",
-                                                                                                      "shared_experts",
-                                                                                                      "latent_projection",
-                                                                                                      "norms",
-                                                                                                      "hyper_connections",
-                                                                                                      "mtp_projection",
-                                                                                                      "vision_tower",
-                                                                                                      "vision_merger",
-                                                                                                      "deepstack_mergers",
-                                                                                                      "lora"};
+inline constexpr NameList<block::ParamGroup> kNames<block::ParamGroup> = {
+    "embedding",
+    "lm_head",
+    "attention",
+    "linear_attention",
+    "mamba",
+    "dense_mlp",
+    "router",
+    "router_correction_bias",
+    "routed_experts",
+    "shared_experts",
+    "latent_projection",
+    "norms",
+    "hyper_connections",
+    "mtp_projection",
+    "vision_tower",
+    "vision_merger",
+    "deepstack_mergers",
+    "lora",
+};
 template <>
-inline constexpr std::array<std::string_view, kCount<block::Group>> kNames<block::Group> = {
-    "tp", "cp", "cp_a2a", "cp_p2p", "dp_cp", "ep", "etp", "tp_ep", "edp", "pp", "embedding", "world"};
+inline constexpr NameList<block::Group> kNames<block::Group> = {"tp",  "cp",    "cp_a2a", "cp_p2p", "dp_cp",     "ep",
+                                                                "etp", "tp_ep", "edp",    "pp",     "embedding", "world"};
 template <>
-inline constexpr std::array<std::string_view, kCount<block::CollectiveKind>> kNames<block::CollectiveKind> = {
+inline constexpr NameList<block::CollectiveKind> kNames<block::CollectiveKind> = {
     "all_reduce", "all_gather", "reduce_scatter", "all_to_all", "send_recv", "broadcast", "dispatch", "combine"};
 template <>
-inline constexpr std::array<std::string_view, kCount<block::View>> kNames<block::View> = {
+inline constexpr NameList<block::View> kNames<block::View> = {
     "norm",           "attention",        "linear_attention", "mamba",  "dense_mlp", "router", "dispatch",
     "experts",        "combine",          "shared_expert",    "latent", "embedding", "head",   "mtp",
     "vision_encoder", "vision_projector", "residual"};
 template <>
-inline constexpr std::array<std::string_view, kCount<block::KernelKind>> kNames<block::KernelKind> = {
-    "gemm", "grouped_gemm", "attention", "scan", "memory", "permute", "quantize"};
+inline constexpr NameList<block::KernelKind> kNames<block::KernelKind> = {"gemm",   "grouped_gemm", "attention", "scan",
+                                                                          "memory", "permute",      "quantize"};
 }  // namespace shardfit

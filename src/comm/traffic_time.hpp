@@ -62,6 +62,6 @@ TrafficTime time_of(const block::Work& work, const LayoutLinks& links, const Net
 
 namespace shardfit {
 template <>
-inline constexpr std::array<std::string_view, kCount<comm::Bound>> kNames<comm::Bound> = {
-    "nothing", "latency", "NVLink", "NIC", "leaf uplink", "core uplink", "SMs"};
+inline constexpr NameList<comm::Bound> kNames<comm::Bound> = {"nothing",     "latency",     "NVLink", "NIC",
+                                                              "leaf uplink", "core uplink", "SMs"};
 }  // namespace shardfit

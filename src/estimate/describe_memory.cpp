@@ -121,16 +121,20 @@ constexpr void describe_moments(Catalogue& c) {
                       "full iteration: 0.5 x eager activations",
                       "Megatron-LM core/transformer/cuda_graphs.py, golden values; growth assumed from the "
                       "guide's 1.5 to 2 times",
-                      "driver memory of graph nodes; the pool itself, which is reserve"};
+                      "driver memory of graph nodes; the pool itself, which is graph_reserve"};
 }
 
 constexpr void describe_outside(Catalogue& c) {
   using T = MemoryTerm;
   c[T::allocator_reserve] = {
       "what torch's allocator reserves beyond allocated bytes",
-      "0.003 x allocated, 0.03 to 0.11 without expandable segments (and with vpp 0.15 x what comes and goes); + the idle "
-      "pool of CUDA graphs",
+      "0.003 x allocated, 0.03 to 0.11 without expandable segments (and with vpp 0.15 x what comes and goes)",
       "344 B200 ranks without expandable segments: median 1.038, range 1.007 to 1.093", "fragmentation of one run"};
+  c[T::graph_reserve] = {"what the pool of CUDA graphs keeps while nothing of it is in use",
+                         "scoped: saved tensors of captured layers in flight (between steps) + their largest transient; "
+                         "full iteration, between steps: (1 + growth) x eager activations",
+                         "Megatron-LM core/transformer/cuda_graphs.py, core/full_cuda_graph.py: pools return nothing",
+                         "driver memory of graph nodes"};
   c[T::cuda_context] = {"CUDA context and libraries", "stated by the hardware file", "hardware file", "driver versions"};
   c[T::nccl_buffers] = {"channels of every process group, NVLS buffers",
                         "communicators x size + NVLS groups x size; one of all ranks and the optimizer's too", "hardware file",

@@ -45,13 +45,14 @@ memory::OutsideInputs make_outside_inputs(const Problem& problem, Evaluation& e,
     const auto* moe = std::get_if<MoeMlpSpec>(&mlp.kind);
     if (!moe || layout.ep * layout.etp <= 1) continue;
     const topology::GroupLinks& links = e.parts.links()[block::Group::tp_ep];
-    out.dispatcher = std::max(out.dispatcher, memory::dispatcher_bytes({.dispatcher = layout.dispatcher,
-                                                                        .tokens = s.stream_tokens,
-                                                                        .width = moe->latent_size.value_or(int(s.hidden)),
-                                                                        .ranks = links.size,
-                                                                        .ranks_per_domain = links.members_per_domain,
-                                                                        .local_experts = moe->num_experts / layout.ep,
-                                                                        .sms = layout.dispatcher_sms}));
+    const memory::DispatcherInputs in{.dispatcher = layout.dispatcher,
+                                      .tokens = s.stream_tokens,
+                                      .width = moe->latent_size.value_or(int(s.hidden)),
+                                      .ranks = links.size,
+                                      .ranks_per_domain = links.members_per_domain,
+                                      .local_experts = moe->num_experts / layout.ep,
+                                      .sms = layout.dispatcher_sms};
+    out.dispatcher = std::max(out.dispatcher, memory::dispatcher_bytes(in));
   }
   return out;
 }

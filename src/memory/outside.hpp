@@ -76,11 +76,12 @@ void add_outside_of(const StageInputs& stage, const StageEvents& events, const O
   const bool holes = leaves_holes(outside.fragmentation);
   add_outside(outside, holes ? transient_bytes(events.base, moment, acc.allocated()) : Bytes(0), acc);
   if (stage.graphs.impl != CudaGraphImpl::none)
-    acc.add(MemoryTerm::allocator_reserve, graph_reserve_bytes(stage.graphs, moment, events.eager));
+    acc.add(MemoryTerm::graph_reserve, graph_reserve_bytes(stage.graphs, moment, events.eager));
 }
 
 /// Everything that the GPU holds for a rank of the stage: stage_memory, then what is outside torch's
-/// allocated bytes. The pool of CUDA graphs is part of what the allocator reserves.
+/// allocated bytes. The pool of CUDA graphs is reserved
+/// as well.
 template <class Acc>
 void device_memory(const StageInputs& stage, const StageEvents& events, const OutsideInputs& outside, MemoryMoment moment,
                    Acc& acc) {

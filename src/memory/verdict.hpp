@@ -7,7 +7,7 @@
 namespace shardfit::memory {
 
 /// How well a class of terms is known.
-enum class TermClass { state, small, saved, routed, moment, fsdp, graphs, reserve, outside, count };
+enum class TermClass { state, small, saved, routed, moment, fsdp, graphs, reserve, pooled, outside, count };
 TermClass class_of(MemoryTerm term);
 
 /// One sigma of a class, relative to its bytes.

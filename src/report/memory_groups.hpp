@@ -20,6 +20,6 @@ constexpr MemoryGroup group_of(MemoryTerm term) {
 
 namespace shardfit {
 template <>
-inline constexpr std::array<std::string_view, kCount<report::MemoryGroup>> kNames<report::MemoryGroup> = {
-    "state", "saved_activations", "at_the_moment", "graphs", "outside_torch"};
+inline constexpr NameList<report::MemoryGroup> kNames<report::MemoryGroup> = {"state", "saved_activations", "at_the_moment",
+                                                                              "graphs", "outside_torch"};
 }  // namespace shardfit

@@ -49,9 +49,9 @@ GraphParts with_planes_folded(const GraphParts& parts);
 
 namespace shardfit {
 template <>
-inline constexpr std::array<std::string_view, kCount<topology::VertexKind>> kNames<topology::VertexKind> = {
-    "gpu", "nvswitch", "cpu", "nic", "leaf", "spine", "core"};
+inline constexpr NameList<topology::VertexKind> kNames<topology::VertexKind> = {"gpu",  "nvswitch", "cpu", "nic",
+                                                                                "leaf", "spine",    "core"};
 template <>
-inline constexpr std::array<std::string_view, kCount<topology::LinkKind>> kNames<topology::LinkKind> = {
-    "nvlink", "host", "pcie", "rail", "uplink", "core uplink"};
+inline constexpr NameList<topology::LinkKind> kNames<topology::LinkKind> = {"nvlink", "host",   "pcie",
+                                                                            "rail",   "uplink", "core uplink"};
 }  // namespace shardfit

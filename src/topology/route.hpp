@@ -37,14 +37,13 @@ struct Route {
 
 namespace shardfit {
 template <>
-inline constexpr std::array<std::string_view, kCount<topology::PairClass>> kNames<topology::PairClass> = {
-    "self",
-    "same_node",
-    "same_domain",
-    "same_unit",
-    "same_unit_other_rail",
-    "other_unit",
-    "other_unit_other_rail",
-    "other_pod",
-    "other_pod_other_rail"};
+inline constexpr NameList<topology::PairClass> kNames<topology::PairClass> = {"self",
+                                                                              "same_node",
+                                                                              "same_domain",
+                                                                              "same_unit",
+                                                                              "same_unit_other_rail",
+                                                                              "other_unit",
+                                                                              "other_unit_other_rail",
+                                                                              "other_pod",
+                                                                              "other_pod_other_rail"};
 }  // namespace shardfit

@@ -6,7 +6,9 @@
 namespace shardfit::validation {
 namespace {
 
-Bytes reserved(const MemoryLedger& l) { return l.allocated() + l[MemoryTerm::allocator_reserve]; }
+Bytes reserved(const MemoryLedger& l) {
+  return l.allocated() + l[MemoryTerm::allocator_reserve] + l[MemoryTerm::graph_reserve];
+}
 
 /// The largest over stages and moments of what `read` says of a ledger.
 template <class F>

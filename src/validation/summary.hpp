@@ -71,6 +71,5 @@ double quantile(std::vector<double>& values, double p);
 
 namespace shardfit {
 template <>
-inline constexpr std::array<std::string_view, kCount<validation::VerdictField>> kNames<validation::VerdictField> = {
-    "framework", "hardware", "model"};
+inline constexpr NameList<validation::VerdictField> kNames<validation::VerdictField> = {"framework", "hardware", "model"};
 }  // namespace shardfit

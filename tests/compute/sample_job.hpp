@@ -25,20 +25,22 @@ inline Job sample_job() {
   gpu.gemm[Math::nvfp4] = {6569, 5.8, 462, 1.30, 0, 0};
   gpu.attention = {{64, 764, 1208, 0, 0}, {128, 1559, 606, 0, 0}, {256, 2023, 840, 0, 0}, {0, 1415, 1080, 0, 0}};
   job.hardware.node.cpu = HostCpu::grace;
-  const std::initializer_list<std::pair<Coefficient, double>> values = {{Coefficient::bf16_rate, 1.0},
-                                                                        {Coefficient::mxfp8_rate, 0.9},
-                                                                        {Coefficient::nvfp4_rate, 1.0},
-                                                                        {Coefficient::grouped_gemm_rate, 1.0},
-                                                                        {Coefficient::attention_backward_rate, 0.8},
-                                                                        {Coefficient::memory_hopper, 0.6},
-                                                                        {Coefficient::memory_blackwell, 0.5},
-                                                                        {Coefficient::expert_activation, 1.5},
-                                                                        {Coefficient::quantize_bandwidth, 0.4},
-                                                                        {Coefficient::nvfp4_quantize, 1.5},
-                                                                        {Coefficient::scan_tflops, 66.0},
-                                                                        {Coefficient::host_call_us, 15.0},
-                                                                        {Coefficient::host_launch_us, 7.0},
-                                                                        {Coefficient::kernel_gap_us, 3.0}};
+  const std::initializer_list<std::pair<Coefficient, double>> values = {
+      {Coefficient::bf16_rate, 1.0},
+      {Coefficient::mxfp8_rate, 0.9},
+      {Coefficient::nvfp4_rate, 1.0},
+      {Coefficient::grouped_gemm_rate, 1.0},
+      {Coefficient::attention_backward_rate, 0.8},
+      {Coefficient::memory_hopper, 0.6},
+      {Coefficient::memory_blackwell, 0.5},
+      {Coefficient::expert_activation, 1.5},
+      {Coefficient::quantize_bandwidth, 0.4},
+      {Coefficient::nvfp4_quantize, 1.5},
+      {Coefficient::scan_tflops, 66.0},
+      {Coefficient::host_call_us, 15.0},
+      {Coefficient::host_launch_us, 7.0},
+      {Coefficient::kernel_gap_us, 3.0},
+  };
   for (const auto& [coefficient, value] : values) job.time.values[coefficient].value = value;
   return job;
 }

@@ -129,7 +129,7 @@ TEST_CASE("layouts that NVIDIA publishes are allowed and fit") {
 TEST_CASE("verdicts on reported runs: better than always saying that a run fits") {
   const Scored s = scored("reported_runs.json");
   CHECK(s.summary.verdicts.balanced_accuracy > 0.82);
-  CHECK(s.summary.verdicts.brier < 0.095);  // the base rate alone: 0.164
+  CHECK(s.summary.verdicts.brier < 0.0925);  // the base rate alone: 0.164
   CHECK(quantity(s.summary, "peak_gib").median_abs_error < 0.038);
   CHECK(quantity(s.summary, "peak_gib").p90_abs_error < 0.31);
   for (const VerdictGroup& g : verdicts_by(s.runs, s.rows, VerdictField::framework))

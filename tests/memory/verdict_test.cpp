@@ -48,6 +48,7 @@ TEST_CASE("every term has a class with a band") {
   CHECK(class_of(MemoryTerm::workspaces) == TermClass::small);
   CHECK(class_of(MemoryTerm::batch) == TermClass::saved);
   CHECK(class_of(MemoryTerm::logits) == TermClass::moment);
+  CHECK(class_of(MemoryTerm::graph_reserve) == TermClass::pooled);
   CHECK(class_of(MemoryTerm::unmodelled) == TermClass::outside);
 }
 

@@ -12,8 +12,12 @@
 
 namespace shardfit {
 
-/// The spelling of each enumerator, in order; specialised beside the enum: `template <> inline constexpr
-/// std::array<std::string_view, kCount<E>> kNames<E> = {...}`. The same words stand in JSON, CSV, flags and reports.
+/// One word for each enumerator of E.
+template <class E>
+using NameList = std::array<std::string_view, kCount<E>>;
+
+/// The spelling of each enumerator, in order; specialised beside the enum: `template <> inline constexpr NameList<E>
+/// kNames<E> = {...}`. The same words stand in JSON, CSV, flags and reports.
 template <class E>
 inline constexpr std::array<std::string_view, 0> kNames{};
 

@@ -10,8 +10,8 @@ namespace shardfit {
 /// Which runs a rule speaks about.
 enum class RuleScope { everywhere, megatron, megatron_lm, megatron_bridge, torch, count };
 template <>
-inline constexpr std::array<std::string_view, kCount<RuleScope>> kNames<RuleScope> = {
-    "every framework", "Megatron", "Megatron-LM", "Megatron-Bridge", "torch FSDP2"};
+inline constexpr NameList<RuleScope> kNames<RuleScope> = {"every framework", "Megatron", "Megatron-LM", "Megatron-Bridge",
+                                                          "torch FSDP2"};
 
 /// What the validity rules read of a job, as plain numbers: taken once a job, so that a rule costs a few integer
 /// operations a layout. Where a model has several mixers or MLPs, a width is the greatest common divisor over those that

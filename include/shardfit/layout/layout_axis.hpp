@@ -28,21 +28,23 @@ enum class LayoutAxis {
   count
 };
 template <>
-inline constexpr std::array<std::string_view, kCount<LayoutAxis>> kNames<LayoutAxis> = {"tp",
-                                                                                        "cp",
-                                                                                        "ep",
-                                                                                        "etp",
-                                                                                        "micro_batch_size",
-                                                                                        "dispatcher",
-                                                                                        "cp_comm_type",
-                                                                                        "pp",
-                                                                                        "vpp",
-                                                                                        "split",
-                                                                                        "sharding",
-                                                                                        "optimizer_instances",
-                                                                                        "optimizer_offload",
-                                                                                        "recompute",
-                                                                                        "cuda_graph",
-                                                                                        "expert_alltoall_overlap"};
+inline constexpr NameList<LayoutAxis> kNames<LayoutAxis> = {
+    "tp",
+    "cp",
+    "ep",
+    "etp",
+    "micro_batch_size",
+    "dispatcher",
+    "cp_comm_type",
+    "pp",
+    "vpp",
+    "split",
+    "sharding",
+    "optimizer_instances",
+    "optimizer_offload",
+    "recompute",
+    "cuda_graph",
+    "expert_alltoall_overlap",
+};
 
 }  // namespace shardfit

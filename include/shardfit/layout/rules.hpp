@@ -27,7 +27,7 @@ enum class RuleSource {
   count
 };
 template <>
-inline constexpr std::array<std::string_view, kCount<RuleSource>> kNames<RuleSource> = {
+inline constexpr NameList<RuleSource> kNames<RuleSource> = {
     "megatron-core", "megatron-lm arguments", "megatron-bridge", "transformer-engine", "deepep", "torch", "shardfit"};
 
 /// A layout breaks a rule: the two numbers that disagree ("3 does not divide 64"). An ordinary value, never thrown.

@@ -10,7 +10,7 @@ namespace shardfit {
 
 enum class Format { table, csv, json, count };
 template <>
-inline constexpr std::array<std::string_view, kCount<Format>> kNames<Format> = {"table", "csv", "json"};
+inline constexpr NameList<Format> kNames<Format> = {"table", "csv", "json"};
 
 /// Aligned text: numbers to the right, one unit a column, totals last. `colour`: ANSI escapes around what the words say.
 void render_table(const Document& document, std::ostream& out, bool colour = false);

@@ -18,8 +18,8 @@ enum class Advice {
   count
 };
 template <>
-inline constexpr std::array<std::string_view, kCount<Advice>> kNames<Advice> = {
-    "larger_micro_batch", "selective_recompute", "wide_graph_scope", "hybridep", "expert_tensor_parallel"};
+inline constexpr NameList<Advice> kNames<Advice> = {"larger_micro_batch", "selective_recompute", "wide_graph_scope", "hybridep",
+                                                    "expert_tensor_parallel"};
 
 /// Advice as two layouts that differ by what it names.
 struct AdvicePair {

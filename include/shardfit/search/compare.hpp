@@ -17,7 +17,7 @@ namespace shardfit {
 /// most the optimizer and the gradients sharded.
 enum class Family { fsdp, three_d, count };
 template <>
-inline constexpr std::array<std::string_view, kCount<Family>> kNames<Family> = {"fsdp", "3d"};
+inline constexpr NameList<Family> kNames<Family> = {"fsdp", "3d"};
 
 /// An axis that the best layout has away from where a run starts (sizes 1, no recompute, no graphs, the stack's
 /// dispatcher), and what going back on it alone would cost.
@@ -29,8 +29,8 @@ struct TunedKnob {
 /// The same layout on another job.
 enum class JobChangeKind { frozen_vision, no_images, no_images_retuned, twice_the_images, count };
 template <>
-inline constexpr std::array<std::string_view, kCount<JobChangeKind>> kNames<JobChangeKind> = {
-    "frozen_vision", "no_images", "no_images_retuned", "twice_the_images"};
+inline constexpr NameList<JobChangeKind> kNames<JobChangeKind> = {"frozen_vision", "no_images", "no_images_retuned",
+                                                                  "twice_the_images"};
 
 struct JobChange {
   JobChangeKind kind = JobChangeKind::frozen_vision;

@@ -29,7 +29,7 @@ enum class Metric {
   count
 };
 template <>
-inline constexpr std::array<std::string_view, kCount<Metric>> kNames<Metric> = {
+inline constexpr NameList<Metric> kNames<Metric> = {
     "tokens_per_s_per_gpu", "useful_tokens_per_s", "step_time", "train_time", "cost", "energy",
     "peak_memory",          "host_memory",         "gpus",      "changes"};
 

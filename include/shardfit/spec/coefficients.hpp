@@ -34,27 +34,29 @@ enum class Coefficient {
   count
 };
 template <>
-inline constexpr std::array<std::string_view, kCount<Coefficient>> kNames<Coefficient> = {"bf16_rate",
-                                                                                          "mxfp8_rate",
-                                                                                          "nvfp4_rate",
-                                                                                          "grouped_gemm_rate",
-                                                                                          "attention_backward_rate",
-                                                                                          "memory_hopper",
-                                                                                          "memory_blackwell",
-                                                                                          "expert_activation",
-                                                                                          "quantize_bandwidth",
-                                                                                          "nvfp4_quantize",
-                                                                                          "scan_tflops",
-                                                                                          "host_call_us",
-                                                                                          "host_launch_us",
-                                                                                          "kernel_gap_us",
-                                                                                          "dispatch_nvlink",
-                                                                                          "alltoall_rate",
-                                                                                          "dispatch_network",
-                                                                                          "expert_overlap_hidden",
-                                                                                          "permute_left",
-                                                                                          "overlap_slowdown",
-                                                                                          "step_overhead_ms"};
+inline constexpr NameList<Coefficient> kNames<Coefficient> = {
+    "bf16_rate",
+    "mxfp8_rate",
+    "nvfp4_rate",
+    "grouped_gemm_rate",
+    "attention_backward_rate",
+    "memory_hopper",
+    "memory_blackwell",
+    "expert_activation",
+    "quantize_bandwidth",
+    "nvfp4_quantize",
+    "scan_tflops",
+    "host_call_us",
+    "host_launch_us",
+    "kernel_gap_us",
+    "dispatch_nvlink",
+    "alltoall_rate",
+    "dispatch_network",
+    "expert_overlap_hidden",
+    "permute_left",
+    "overlap_slowdown",
+    "step_overhead_ms",
+};
 
 struct FittedValue {
   double value = 0, standard_error = 0, low = 0, high = 0;  ///< low, high: plausible range

@@ -13,8 +13,7 @@ namespace shardfit {
 /// How a figure came to be known.
 enum class FigureKind { datasheet, measured, fitted, assumed, count };
 template <>
-inline constexpr std::array<std::string_view, kCount<FigureKind>> kNames<FigureKind> = {"datasheet", "measured", "fitted",
-                                                                                        "assumed"};
+inline constexpr NameList<FigureKind> kNames<FigureKind> = {"datasheet", "measured", "fitted", "assumed"};
 
 /// A hardware figure with its provenance. Formulas read `value`; reports print the rest.
 struct Figure {
@@ -39,11 +38,11 @@ struct AttentionCurve {
 
 enum class HostCpu { x86, grace, count };
 template <>
-inline constexpr std::array<std::string_view, kCount<HostCpu>> kNames<HostCpu> = {"x86", "grace"};
+inline constexpr NameList<HostCpu> kNames<HostCpu> = {"x86", "grace"};
 
 enum class GpuGeneration { ampere, hopper, blackwell, count };
 template <>
-inline constexpr std::array<std::string_view, kCount<GpuGeneration>> kNames<GpuGeneration> = {"ampere", "hopper", "blackwell"};
+inline constexpr NameList<GpuGeneration> kNames<GpuGeneration> = {"ampere", "hopper", "blackwell"};
 
 struct GpuSpec {
   std::string name;

@@ -11,21 +11,20 @@ namespace shardfit {
 /// parameters too (Megatron-FSDP; torch FSDP2 = full_torch). layerwise: Muon's optimizer, whole matrices a rank.
 enum class Sharding { none, optimizer, optimizer_grads, full, full_torch, layerwise, count };
 template <>
-inline constexpr std::array<std::string_view, kCount<Sharding>> kNames<Sharding> = {"none", "optimizer",  "optimizer_grads",
-                                                                                    "full", "full_torch", "layerwise"};
+inline constexpr NameList<Sharding> kNames<Sharding> = {"none", "optimizer",  "optimizer_grads",
+                                                        "full", "full_torch", "layerwise"};
 
 /// Megatron's recompute_granularity, recompute_modules and recompute_method.
 enum class RecomputeGranularity { none, selective, full, count };
 template <>
-inline constexpr std::array<std::string_view, kCount<RecomputeGranularity>> kNames<RecomputeGranularity> = {"none", "selective",
-                                                                                                            "full"};
+inline constexpr NameList<RecomputeGranularity> kNames<RecomputeGranularity> = {"none", "selective", "full"};
 enum class RecomputeModule { core_attn, moe_act, layernorm, mla_up_proj, mlp, moe, shared_experts, gdn_norm_out, count };
 template <>
-inline constexpr std::array<std::string_view, kCount<RecomputeModule>> kNames<RecomputeModule> = {
-    "core_attn", "moe_act", "layernorm", "mla_up_proj", "mlp", "moe", "shared_experts", "gdn_norm_out"};
+inline constexpr NameList<RecomputeModule> kNames<RecomputeModule> = {"core_attn", "moe_act", "layernorm",      "mla_up_proj",
+                                                                      "mlp",       "moe",     "shared_experts", "gdn_norm_out"};
 enum class RecomputeMethod { uniform, block, count };
 template <>
-inline constexpr std::array<std::string_view, kCount<RecomputeMethod>> kNames<RecomputeMethod> = {"uniform", "block"};
+inline constexpr NameList<RecomputeMethod> kNames<RecomputeMethod> = {"uniform", "block"};
 
 struct Recompute {
   RecomputeGranularity granularity = RecomputeGranularity::none;
@@ -37,21 +36,18 @@ struct Recompute {
 
 enum class Dispatcher { allgather, alltoall, deepep, hybridep, count };
 template <>
-inline constexpr std::array<std::string_view, kCount<Dispatcher>> kNames<Dispatcher> = {"allgather", "alltoall", "deepep",
-                                                                                        "hybridep"};
+inline constexpr NameList<Dispatcher> kNames<Dispatcher> = {"allgather", "alltoall", "deepep", "hybridep"};
 
 enum class CpCommType { p2p, a2a, all_gather, a2a_p2p, count };
 template <>
-inline constexpr std::array<std::string_view, kCount<CpCommType>> kNames<CpCommType> = {"p2p", "a2a", "all_gather", "a2a+p2p"};
+inline constexpr NameList<CpCommType> kNames<CpCommType> = {"p2p", "a2a", "all_gather", "a2a+p2p"};
 
 enum class CudaGraphImpl { none, local, transformer_engine, full_iteration, count };
 template <>
-inline constexpr std::array<std::string_view, kCount<CudaGraphImpl>> kNames<CudaGraphImpl> = {
-    "none", "local", "transformer_engine", "full_iteration"};
+inline constexpr NameList<CudaGraphImpl> kNames<CudaGraphImpl> = {"none", "local", "transformer_engine", "full_iteration"};
 enum class GraphScope { attn, mlp, moe, moe_router, moe_preprocess, mamba, count };
 template <>
-inline constexpr std::array<std::string_view, kCount<GraphScope>> kNames<GraphScope> = {
-    "attn", "mlp", "moe", "moe_router", "moe_preprocess", "mamba"};
+inline constexpr NameList<GraphScope> kNames<GraphScope> = {"attn", "mlp", "moe", "moe_router", "moe_preprocess", "mamba"};
 
 struct CudaGraph {
   CudaGraphImpl impl = CudaGraphImpl::none;
@@ -66,8 +62,8 @@ struct Overlap {
 
 enum class OffloadModule { core_attn, attn_proj, expert_fc1, fused_group_mlp, moe_act, attn_norm, mlp_norm, qkv_linear, count };
 template <>
-inline constexpr std::array<std::string_view, kCount<OffloadModule>> kNames<OffloadModule> = {
-    "core_attn", "attn_proj", "expert_fc1", "fused_group_mlp", "moe_act", "attn_norm", "mlp_norm", "qkv_linear"};
+inline constexpr NameList<OffloadModule> kNames<OffloadModule> = {"core_attn", "attn_proj", "expert_fc1", "fused_group_mlp",
+                                                                  "moe_act",   "attn_norm", "mlp_norm",   "qkv_linear"};
 
 struct Offload {
   double optimizer_fraction = 0;              ///< of master weights and moments, to host memory
@@ -79,8 +75,8 @@ struct Offload {
 /// How decoder layers fall on pipeline chunks.
 enum class SplitKind { uniform, first_last, accounting, layout_string, hybrid_pattern, count };
 template <>
-inline constexpr std::array<std::string_view, kCount<SplitKind>> kNames<SplitKind> = {"uniform", "first_last", "accounting",
-                                                                                      "layout_string", "hybrid_pattern"};
+inline constexpr NameList<SplitKind> kNames<SplitKind> = {"uniform", "first_last", "accounting", "layout_string",
+                                                          "hybrid_pattern"};
 
 struct PipelineSplit {
   SplitKind kind = SplitKind::uniform;

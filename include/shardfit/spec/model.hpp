@@ -16,7 +16,7 @@ namespace shardfit {
 
 enum class QkNorm { none, per_head, per_layer, count };
 template <>
-inline constexpr std::array<std::string_view, kCount<QkNorm>> kNames<QkNorm> = {"none", "per_head", "per_layer"};
+inline constexpr NameList<QkNorm> kNames<QkNorm> = {"none", "per_head", "per_layer"};
 
 struct GqaSpec {
   int num_attention_heads = 0, num_key_value_heads = 0, head_dim = 0;
@@ -118,7 +118,7 @@ struct BlockRef {
 
 enum class NormKind { rmsnorm, layernorm, count };
 template <>
-inline constexpr std::array<std::string_view, kCount<NormKind>> kNames<NormKind> = {"rmsnorm", "layernorm"};
+inline constexpr NameList<NormKind> kNames<NormKind> = {"rmsnorm", "layernorm"};
 
 struct MtpSpec {
   int num_layers = 0;

@@ -8,13 +8,13 @@ namespace shardfit {
 /// What the linear layers compute in (Megatron's precision recipes). fp8 and fp4 runs keep bf16 activations between them.
 enum class Precision { fp32, fp16, bf16, fp8_delayed, fp8_tensorwise, fp8_blockwise, mxfp8, nvfp4, count };
 template <>
-inline constexpr std::array<std::string_view, kCount<Precision>> kNames<Precision> = {
-    "fp32", "fp16", "bf16", "fp8_delayed", "fp8_tensorwise", "fp8_blockwise", "mxfp8", "nvfp4"};
+inline constexpr NameList<Precision> kNames<Precision> = {"fp32",           "fp16",          "bf16",  "fp8_delayed",
+                                                          "fp8_tensorwise", "fp8_blockwise", "mxfp8", "nvfp4"};
 
 /// How a number is stored.
 enum class DType { fp32, bf16, fp16, fp8, count };
 template <>
-inline constexpr std::array<std::string_view, kCount<DType>> kNames<DType> = {"fp32", "bf16", "fp16", "fp8"};
+inline constexpr NameList<DType> kNames<DType> = {"fp32", "bf16", "fp16", "fp8"};
 
 /// Bytes of one stored number.
 constexpr int bytes_of(DType t) { return t == DType::fp32 ? 4 : t == DType::fp8 ? 1 : 2; }
@@ -31,8 +31,7 @@ constexpr DType activation_dtype(Precision p) {
 /// factor of its own; fp8_block is DeepGEMM's 128-block kind.
 enum class Math { fp32, bf16, fp8, mxfp8, fp8_block, nvfp4, count };
 template <>
-inline constexpr std::array<std::string_view, kCount<Math>> kNames<Math> = {"fp32",  "bf16",      "fp8",
-                                                                            "mxfp8", "fp8_block", "nvfp4"};
+inline constexpr NameList<Math> kNames<Math> = {"fp32", "bf16", "fp8", "mxfp8", "fp8_block", "nvfp4"};
 
 constexpr Math math_of(Precision p) {
   switch (p) {

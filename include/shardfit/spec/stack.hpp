@@ -10,28 +10,25 @@ namespace shardfit {
 
 enum class Framework { megatron, torch_fsdp2, other, count };
 template <>
-inline constexpr std::array<std::string_view, kCount<Framework>> kNames<Framework> = {"megatron", "torch_fsdp2", "other"};
+inline constexpr NameList<Framework> kNames<Framework> = {"megatron", "torch_fsdp2", "other"};
 
 /// Which front end filled the defaults that a run leaves out.
 enum class EntryPoint { megatron_lm, megatron_bridge, ms_swift, torch_tools, count };
 template <>
-inline constexpr std::array<std::string_view, kCount<EntryPoint>> kNames<EntryPoint> = {"megatron_lm", "megatron_bridge",
-                                                                                        "ms_swift", "torch_tools"};
+inline constexpr NameList<EntryPoint> kNames<EntryPoint> = {"megatron_lm", "megatron_bridge", "ms_swift", "torch_tools"};
 
 enum class AttentionKernel { unfused, flash, fused, count };
 template <>
-inline constexpr std::array<std::string_view, kCount<AttentionKernel>> kNames<AttentionKernel> = {"unfused", "flash", "fused"};
+inline constexpr NameList<AttentionKernel> kNames<AttentionKernel> = {"unfused", "flash", "fused"};
 
 /// Megatron's dsa_kernel_backend: who runs sparse attention; none: PyTorch, with every score in memory.
 enum class DsaKernelBackend { none, tilelang, cudnn, count };
 template <>
-inline constexpr std::array<std::string_view, kCount<DsaKernelBackend>> kNames<DsaKernelBackend> = {"none", "tilelang",
-                                                                                                    "cudnn"};
+inline constexpr NameList<DsaKernelBackend> kNames<DsaKernelBackend> = {"none", "tilelang", "cudnn"};
 
 enum class CrossEntropy { unfused, native_fused, te_fused, count };
 template <>
-inline constexpr std::array<std::string_view, kCount<CrossEntropy>> kNames<CrossEntropy> = {"unfused", "native_fused",
-                                                                                            "te_fused"};
+inline constexpr NameList<CrossEntropy> kNames<CrossEntropy> = {"unfused", "native_fused", "te_fused"};
 
 /// What the software does beside the layout: a named, dated set of switches. A run may override single ones.
 /// The profiles that ship are in stacks/*.json, each with its source.

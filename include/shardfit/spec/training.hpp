@@ -13,17 +13,17 @@ namespace shardfit {
 
 enum class Task { pretrain, sft, lora, count };
 template <>
-inline constexpr std::array<std::string_view, kCount<Task>> kNames<Task> = {"pretrain", "sft", "lora"};
+inline constexpr NameList<Task> kNames<Task> = {"pretrain", "sft", "lora"};
 
 /// What the model's end makes: logits over the vocabulary, scores of a few labels (classifiers, reward models), or nothing but
 /// the final norm's output (embedding models). Names of Hugging Face and Megatron-SWIFT.
 enum class TaskType { causal_lm, seq_cls, embedding, count };
 template <>
-inline constexpr std::array<std::string_view, kCount<TaskType>> kNames<TaskType> = {"causal_lm", "seq_cls", "embedding"};
+inline constexpr NameList<TaskType> kNames<TaskType> = {"causal_lm", "seq_cls", "embedding"};
 
 enum class OptimizerKind { adam, muon, sgd, count };
 template <>
-inline constexpr std::array<std::string_view, kCount<OptimizerKind>> kNames<OptimizerKind> = {"adam", "muon", "sgd"};
+inline constexpr NameList<OptimizerKind> kNames<OptimizerKind> = {"adam", "muon", "sgd"};
 
 /// Megatron's optimizer settings; the dtypes are those of its precision-aware optimizer.
 struct OptimizerSpec {
@@ -38,8 +38,7 @@ struct OptimizerSpec {
 
 enum class ModelPart { vision_model, vision_projection, language_model, count };
 template <>
-inline constexpr std::array<std::string_view, kCount<ModelPart>> kNames<ModelPart> = {"vision_model", "vision_projection",
-                                                                                      "language_model"};
+inline constexpr NameList<ModelPart> kNames<ModelPart> = {"vision_model", "vision_projection", "language_model"};
 
 /// Linear layers of a block by Megatron's module names: what a LoRA adapter sits on, what a quant_recipe names.
 enum class LinearModule {
@@ -59,7 +58,7 @@ enum class LinearModule {
   count
 };
 template <>
-inline constexpr std::array<std::string_view, kCount<LinearModule>> kNames<LinearModule> = {
+inline constexpr NameList<LinearModule> kNames<LinearModule> = {
     "linear_qkv",       "linear_proj",     "linear_fc1",          "linear_fc2",        "linear_q_down_proj",
     "linear_q_up_proj", "linear_q_proj",   "linear_kv_down_proj", "linear_kv_up_proj", "in_proj",
     "out_proj",         "fc1_latent_proj", "fc2_latent_proj"};
@@ -83,11 +82,11 @@ struct LoraSpec {
 
 enum class Routing { balanced, natural, count };
 template <>
-inline constexpr std::array<std::string_view, kCount<Routing>> kNames<Routing> = {"balanced", "natural"};
+inline constexpr NameList<Routing> kNames<Routing> = {"balanced", "natural"};
 
 enum class Packing { none, offline, in_batch, count };
 template <>
-inline constexpr std::array<std::string_view, kCount<Packing>> kNames<Packing> = {"none", "offline", "in_batch"};
+inline constexpr NameList<Packing> kNames<Packing> = {"none", "offline", "in_batch"};
 
 /// A size of picture in pixels, and the share of pictures that have it.
 struct ImageSize {

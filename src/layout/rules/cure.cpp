@@ -11,19 +11,21 @@ namespace {
 using layout::Axis;
 using layout::Rule;
 
-constexpr std::array<std::string_view, kCount<Axis>> kAxisNames = {"",
-                                                                   "tp",
-                                                                   "cp",
-                                                                   "pp",
-                                                                   "vpp",
-                                                                   "ep",
-                                                                   "etp",
-                                                                   "micro_batch_size",
-                                                                   "sequence_parallel",
-                                                                   "optimizer_instances",
-                                                                   "microbatch_group_size",
-                                                                   "recompute.num_layers",
-                                                                   "offload.activation_layers"};
+constexpr std::array<std::string_view, kCount<Axis>> kAxisNames = {
+    "",
+    "tp",
+    "cp",
+    "pp",
+    "vpp",
+    "ep",
+    "etp",
+    "micro_batch_size",
+    "sequence_parallel",
+    "optimizer_instances",
+    "microbatch_group_size",
+    "recompute.num_layers",
+    "offload.activation_layers",
+};
 
 int get(const Layout& l, Axis axis) {
   switch (axis) {
