@@ -56,6 +56,13 @@ void set_time(const estimate::Problem& problem, estimate::Evaluation& e, const L
 
 }  // namespace
 
+const StageMemory* most_allocated(const Estimate& e, int stage) {
+  const StageMemory* most = nullptr;
+  for (const StageMemory& s : e.memory)
+    if (s.stage == stage && (!most || s.ledger.allocated() > most->ledger.allocated())) most = &s;
+  return most;
+}
+
 Quick quick_of(const Estimate& e) {
   return {.step_time_s = e.step_time_s,
           .tokens_per_s_per_gpu = e.tokens_per_s_per_gpu,

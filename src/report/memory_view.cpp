@@ -49,7 +49,7 @@ Row stage_row(const Estimate& estimate, const StageMemory& peak) {
   row.cells = {count_cell(peak.stage),
                planned ? count_cell(estimate.plan.layers_on(peak.stage)) : Cell(),
                at_moment(estimate, peak.stage, MemoryMoment::between_steps),
-               peak.ledger.allocated(),
+               most_allocated(estimate, peak.stage)->ledger.allocated(),
                peak.ledger.total(),
                estimate.verdict.usable - peak.ledger.total(),
                text_cell(name_of(peak.moment)),
@@ -114,7 +114,9 @@ Section stage_memory_section(const Estimate& estimate) {
     if (std::find(stages.begin(), stages.end(), row.stage) == stages.end()) stages.push_back(row.stage);
   for (int stage : stages) table.rows.push_back(stage_row(estimate, *dearest_moment(estimate, stage)));
   Section section{"memory_by_stage", "Memory by pipeline stage, fullest rank of each", std::move(table), {}};
-  section.notes.push_back("static: allocated between steps; allocated: torch's peak; device: with everything outside torch");
+  section.notes.push_back(
+      "static: allocated between steps; allocated: torch's peak, over all moments; device: with everything "
+      "outside torch, at the moment beside it");
   return section;
 }
 

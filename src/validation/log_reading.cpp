@@ -96,11 +96,8 @@ const MemoryLedger& ledger_of(const Estimate& e, int stage, MemoryMoment moment)
 }
 
 AllocatedPeak allocated_peak(const Estimate& e, int stage) {
-  AllocatedPeak peak;
-  for (const StageMemory& s : e.memory)
-    if (s.stage == stage && s.ledger.allocated() > peak.allocated)
-      peak = {s.ledger.allocated(), s.ledger[MemoryTerm::routing_imbalance]};
-  return peak;
+  const StageMemory* most = most_allocated(e, stage);
+  return most ? AllocatedPeak{most->ledger.allocated(), most->ledger[MemoryTerm::routing_imbalance]} : AllocatedPeak{};
 }
 
 double logged_first_step(const MeasuredRun& run, const Estimate& e, int stage, bool resumed) {

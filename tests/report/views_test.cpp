@@ -98,6 +98,15 @@ TEST_CASE("each stage is shown at its own dearest moment") {
   CHECK(stages[1]["holds"] == "head");
 }
 
+TEST_CASE("torch's peak is over all moments, also where a graph's idle pool makes another the device's") {
+  Estimate estimate = sample::estimate();
+  for (StageMemory& row : estimate.memory)
+    if (row.moment == MemoryMoment::between_steps) row.ledger.add(MemoryTerm::graph_reserve, gib(60));
+  const json stages = json_of(estimate_document(sample::scenario(), estimate))["memory_by_stage"];
+  CHECK(stages[1]["peak_moment"] == "between_steps");
+  CHECK(stages[1]["peak_allocated_gib"] == 29);
+}
+
 TEST_CASE("the time waterfall runs from the start to the end of the step") {
   Document document = only_sections(estimate_document(sample::scenario(), sample::estimate()), {"time"});
   const std::string text = rendered(document, Format::table);

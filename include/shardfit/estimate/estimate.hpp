@@ -127,6 +127,10 @@ struct Estimate {
   std::vector<std::string> warnings;
 };
 
+/// The moment of a stage at which torch has most allocated; the first of equal ones. Null for a stage that it has not.
+/// Under graphs the device may hold most at another, when a graph's pool is idle but reserved.
+const StageMemory* most_allocated(const Estimate& estimate, int stage);
+
 /// The numbers of a layout that a sweep keeps.
 struct Quick {
   double step_time_s = 0;
