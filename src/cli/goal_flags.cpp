@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <charconv>
 
-#include "cli/words.hpp"
+#include "io/words.hpp"
 #include "shardfit/estimate/estimator.hpp"
 
 namespace shardfit::cli {
@@ -40,7 +40,7 @@ std::vector<Metric> metrics_of(const std::vector<std::string>& words) {
   for (const std::string& word : words) {
     if (word.ends_with(".csv"))
       throw InputError("", "--pareto", "'" + word + "'", "metrics", "--pareto-csv FILE writes the front");
-    metrics.push_back(word_of<Metric>("--pareto", word));
+    metrics.push_back(io::word_of<Metric>("--pareto", word));
   }
   if (const char* expected = fault_of_front(metrics))
     throw InputError("", "--pareto", fmt::format("'{}'", fmt::join(words, ",")), expected);
@@ -84,7 +84,7 @@ void add_goal_flags(CLI::App& command, GoalFlags& f) {
 }
 
 Goals goals_with(Goals goals, const GoalFlags& f) {
-  if (!f.objective.empty()) goals.objective = word_of<Metric>("--objective", f.objective);
+  if (!f.objective.empty()) goals.objective = io::word_of<Metric>("--objective", f.objective);
   if (!f.pareto.empty()) goals.pareto = metrics_of(f.pareto);
   if (f.train_tokens > 0) goals.train_tokens = f.train_tokens;
   if (!f.usd_per_gpu_hour.empty()) goals.usd_per_gpu_hour = per_hardware("--usd-per-gpu-hour", f.usd_per_gpu_hour);

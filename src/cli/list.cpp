@@ -6,7 +6,7 @@
 
 #include "cli/help.hpp"
 #include "cli/output.hpp"
-#include "cli/words.hpp"
+#include "io/words.hpp"
 #include "io/load.hpp"
 #include "io/recipes.hpp"
 #include "report/coefficients_view.hpp"
@@ -59,8 +59,8 @@ Document listing(const std::string& what) {
   if (what == "terms") return terms_document();
   if (what == "coefficients")
     return coefficients_document(io::load_coefficients(), loaded(io::list_hardware(), io::load_hardware));
-  unknown_word("list", what,
-               {"models", "hardware", "stacks", "workloads", "recipes", "scenarios", "rules", "terms", "coefficients"});
+  io::unknown_word("list", what,
+                   {"models", "hardware", "stacks", "workloads", "recipes", "scenarios", "rules", "terms", "coefficients"});
 }
 
 int run_list(const Flags& flags, Context& context) {

@@ -6,7 +6,7 @@
 #include <ostream>
 
 #include "cli/help.hpp"
-#include "cli/words.hpp"
+#include "io/words.hpp"
 
 namespace shardfit::cli {
 
@@ -36,7 +36,7 @@ bool is_extra(const OutputFlags& flags) {
 }  // namespace
 
 Format format_of(const OutputFlags& flags) {
-  if (!flags.format.empty()) return word_of<Format>("--format", flags.format);
+  if (!flags.format.empty()) return io::word_of<Format>("--format", flags.format);
   if (flags.file.ends_with(".json")) return Format::json;
   if (flags.file.ends_with(".csv")) return Format::csv;
   return Format::table;

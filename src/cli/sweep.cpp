@@ -11,7 +11,7 @@
 #include "cli/progress.hpp"
 #include "cli/ranks.hpp"
 #include "cli/sweep_flags.hpp"
-#include "cli/words.hpp"
+#include "io/words.hpp"
 
 namespace shardfit::cli {
 namespace {
@@ -27,9 +27,10 @@ struct Flags : SweepFlags {
 
 /// "0/4": the first of four.
 Shard shard_of(const std::string& text) {
-  const std::vector<std::string> parts = pieces(text, '/');
+  const std::vector<std::string> parts = io::pieces(text, '/');
   if (parts.size() != 2) throw InputError("", "--shard", "'" + text + "'", "i/n, as in 0/4");
-  const Shard shard{std::uint32_t(whole_number("--shard", parts[0], 0)), std::uint32_t(whole_number("--shard", parts[1]))};
+  const Shard shard{std::uint32_t(io::whole_number("--shard", parts[0], 0)),
+                    std::uint32_t(io::whole_number("--shard", parts[1]))};
   if (shard.index >= shard.of) throw InputError("", "--shard", "'" + text + "'", "i below n: shards are numbered from 0");
   return shard;
 }

@@ -8,7 +8,7 @@
 
 #include "cli/help.hpp"
 #include "cli/one_layout.hpp"
-#include "cli/words.hpp"
+#include "io/words.hpp"
 #include "io/load.hpp"
 #include "io/read_run.hpp"
 #include "report/topo_view.hpp"

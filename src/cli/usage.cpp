@@ -4,7 +4,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 
-#include "cli/words.hpp"
+#include "io/words.hpp"
 
 namespace shardfit::cli {
 namespace {

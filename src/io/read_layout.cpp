@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "io/layout_words.hpp"
 #include "io/model_kinds.hpp"
 #include "shardfit/layout/stage_plan.hpp"
 
@@ -108,10 +109,7 @@ void refuse_searched(Object& o, const std::set<std::string>& searched) {
 }  // namespace
 
 PipelineSplit read_split(const Value& value) {
-  if (value.is_text()) {
-    if (value.as_text() != "uniform") value.refuse_word(value.as_text(), {"uniform", "all"});
-    return {};
-  }
+  if (value.is_text()) return split_of(value.place(), value.as_text());
   Object o(value);
   const PipelineSplit s = read_flat_split(o);
   o.done();

@@ -1,41 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // Recompute and graphs of a layout: words, or an object.
-#include <algorithm>
-
+#include "io/layout_words.hpp"
 #include "io/model_kinds.hpp"
 #include "io/read_layout.hpp"
 
 namespace shardfit::io {
 namespace {
 
-/// "a+b" of names.
-template <class E>
-EnumSet<E> read_joined(const Value& value) {
-  EnumSet<E> set;
-  const std::string text = value.as_text();
-  for (std::size_t from = 0; from <= text.size();) {
-    const std::size_t plus = std::min(text.find('+', from), text.size());
-    const std::string word = text.substr(from, plus - from);
-    const auto e = parse_name<E>(word);
-    if (!e) value.refuse_word(word, all_names<E>());
-    set.insert(*e);
-    from = plus + 1;
-  }
-  return set;
-}
+bool takes_no_scopes(CudaGraphImpl impl) { return impl == CudaGraphImpl::none || impl == CudaGraphImpl::full_iteration; }
 
-Recompute read_recompute_text(const Value& value) {
-  const std::string text = value.as_text();
-  Recompute r;
-  if (text == "none") return r;
-  if (text == "full") {
-    r.granularity = RecomputeGranularity::full;
-    return r;
-  }
-  r.granularity = RecomputeGranularity::selective;
-  r.modules = read_joined<RecomputeModule>(value);
-  return r;
-}
+std::string no_scopes(CudaGraphImpl impl) { return "no scopes with cuda_graph impl " + std::string(name_of(impl)); }
 
 /// What "capture the whole layer" is for a model: Megatron's empty scope list. Routed experts stay outside it
 /// unless their shapes are fixed, so the scope that recipes use for them is taken.
@@ -55,7 +29,7 @@ EnumSet<GraphScope> whole_layer_scopes(const ModelSpec& model) {
 }  // namespace
 
 Recompute read_recompute(const Value& value) {
-  if (value.is_text()) return read_recompute_text(value);
+  if (value.is_text()) return recompute_of(value.place(), value.as_text());
   Object o(value);
   Recompute r;
   r.granularity = o.get("granularity", RecomputeGranularity::none);
@@ -80,8 +54,9 @@ Recompute read_recompute(const Value& value) {
 CudaGraph read_cuda_graph(const Value& value, const ModelSpec& model) {
   CudaGraph g;
   if (value.is_text()) {
-    g.impl = value.as_enum<CudaGraphImpl>();
-    if (g.impl == CudaGraphImpl::transformer_engine) g.scopes = whole_layer_scopes(model);
+    g = cuda_graph_of(value.place(), value.as_text());
+    if (!g.scopes.empty() && takes_no_scopes(g.impl)) value.refuse(no_scopes(g.impl));
+    if (g.impl == CudaGraphImpl::transformer_engine && g.scopes.empty()) g.scopes = whole_layer_scopes(model);
     return g;
   }
   Object o(value);
@@ -101,8 +76,7 @@ CudaGraph read_cuda_graph(const Value& value, const ModelSpec& model) {
       else
         g.scopes.insert(v.as_enum<GraphScope>());
     }
-    if (!g.scopes.empty() && (g.impl == CudaGraphImpl::none || g.impl == CudaGraphImpl::full_iteration))
-      scopes->refuse("no scopes with cuda_graph impl " + std::string(name_of(g.impl)));
+    if (!g.scopes.empty() && takes_no_scopes(g.impl)) scopes->refuse(no_scopes(g.impl));
   }
   if (g.impl == CudaGraphImpl::transformer_engine && (whole || g.scopes.empty())) g.scopes = whole_layer_scopes(model);
   return g;

@@ -7,7 +7,7 @@
 
 namespace shardfit::report {
 
-// The parts of a layout as one word each. The same words are read back by the command line's flags (cli/layout_words.hpp).
+// The parts of a layout as one word each. The same words are read back by files and flags (io/layout_words.hpp).
 
 /// "none", "selective:moe_act+layernorm", "full:uniform:1".
 std::string recompute_text(const Recompute& recompute);

@@ -3,7 +3,7 @@
 
 #include <doctest/doctest.h>
 
-#include "cli/layout_words.hpp"
+#include "io/layout_words.hpp"
 #include "report/layout_text.hpp"
 #include "shardfit/base/error.hpp"
 #include "shardfit/search/sweep.hpp"
@@ -30,7 +30,7 @@ Scenario open_scenario() {
   scenario.job.training.global_batch_size = 16;
   scenario.base.sequence_parallel = scenario.sequence_parallel_above_tp_1 = true;
   scenario.space.tp = {1, 2, 4};
-  scenario.space.recompute = {recompute_of("", "none"), recompute_of("", "full:uniform:1")};
+  scenario.space.recompute = {io::recompute_of("", "none"), io::recompute_of("", "full:uniform:1")};
   return scenario;
 }
 
@@ -38,26 +38,27 @@ Scenario open_scenario() {
 
 TEST_CASE("words of recompute, split and graph read back what reports print") {
   for (const char* word : {"none", "selective:core_attn", "selective:moe_act+layernorm", "full:uniform:1", "full:block:3"})
-    CHECK(report::recompute_text(recompute_of("--recompute", word)) == word);
+    CHECK(report::recompute_text(io::recompute_of("--recompute", word)) == word);
   for (const char* word : {"uniform", "first_last:3:2", "accounting:embedding", "accounting:embedding+loss",
                            "layout:Et*2|(tt|)*2tL", "pattern:M-M*|M-"})
-    CHECK(report::split_text(split_of("--pipeline-split", word)) == word);
+    CHECK(report::split_text(io::split_of("--pipeline-split", word)) == word);
   for (const char* word : {"none", "local", "transformer_engine:attn+moe_router", "full_iteration"})
-    CHECK(report::cuda_graph_text(cuda_graph_of("--cuda-graph", word)) == word);
-  CHECK(report::recompute_text(recompute_of("--recompute", "full")) == "full:uniform:1");
+    CHECK(report::cuda_graph_text(io::cuda_graph_of("--cuda-graph", word)) == word);
+  CHECK(report::recompute_text(io::recompute_of("--recompute", "full")) == "full:uniform:1");
+  CHECK(report::recompute_text(io::recompute_of("--recompute", "moe_act")) == "selective:moe_act");
 }
 
 TEST_CASE("a word that is none says what would do") {
-  CHECK_THROWS_WITH_AS(recompute_of("--recompute", "selective:moe_akt"),
+  CHECK_THROWS_WITH_AS(io::recompute_of("--recompute", "selective:moe_akt"),
                        "--recompute: got 'moe_akt', expected one of core_attn, moe_act, layernorm, mla_up_proj, mlp, moe, "
                        "shared_experts, gdn_norm_out; did you mean moe_act?",
                        InputError);
-  CHECK_THROWS_AS(recompute_of("--recompute", "selective"), InputError);
-  CHECK_THROWS_AS(recompute_of("--recompute", "none:1"), InputError);
-  CHECK_THROWS_AS(recompute_of("--recompute", "full:uniform:0"), InputError);
-  CHECK_THROWS_AS(split_of("--pipeline-split", "first_last:3"), InputError);
-  CHECK_THROWS_AS(split_of("--pipeline-split", "layout:"), InputError);
-  CHECK_THROWS_AS(cuda_graph_of("--cuda-graph", "te"), InputError);
+  CHECK_THROWS_AS(io::recompute_of("--recompute", "selective"), InputError);
+  CHECK_THROWS_AS(io::recompute_of("--recompute", "none:1"), InputError);
+  CHECK_THROWS_AS(io::recompute_of("--recompute", "full:uniform:0"), InputError);
+  CHECK_THROWS_AS(io::split_of("--pipeline-split", "first_last:3"), InputError);
+  CHECK_THROWS_AS(io::split_of("--pipeline-split", "layout:"), InputError);
+  CHECK_THROWS_AS(io::cuda_graph_of("--cuda-graph", "te"), InputError);
 }
 
 TEST_CASE("several words are several values of an axis") {

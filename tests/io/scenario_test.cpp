@@ -151,6 +151,20 @@ TEST_CASE("axes: a value, a list, ranges, all") {
   CHECK(s.base.sequence_parallel);
 }
 
+TEST_CASE("parts of a layout as tables print them") {
+  const auto layout = [](const char* fields) { return read(text(fields)).base; };
+  const Layout full = layout(R"("pp": 2, "recompute": "full:block:4", "split": "first_last:20:28")");
+  CHECK(full.recompute.method == RecomputeMethod::block);
+  CHECK(full.recompute.num_layers == 4);
+  CHECK(full.split.first_stage_layers == 20);
+  const Layout parts = layout(R"("recompute": "selective:moe_act+layernorm", "cuda_graph": "transformer_engine:attn")");
+  CHECK(parts.recompute.modules.size() == 2);
+  CHECK(parts.cuda_graph.scopes == EnumSet<GraphScope>{GraphScope::attn});
+  CHECK(layout(R"("recompute": "moe_act")").recompute.granularity == RecomputeGranularity::selective);
+  CHECK_THROWS_AS(layout(R"("recompute": "full:blok:4")"), InputError);
+  CHECK_THROWS_AS(layout(R"("cuda_graph": "full_iteration:attn")"), InputError);
+}
+
 TEST_CASE("layout fields in the forms that runs have them") {
   const Scenario s = read(text(R"("pp": 2, "pipeline_layout": "Et*12|t*12|t*12|t*12L", "dispatcher": "flex",
     "cuda_graph": {"impl": "transformer_engine", "scopes": ["whole_layer"]},

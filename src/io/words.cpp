@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/words.hpp"
+#include "io/words.hpp"
 
 #include <charconv>
 #include <limits>
 
-namespace shardfit::cli {
+namespace shardfit::io {
 
 std::vector<std::string> pieces(std::string_view text, char separator) {
   std::vector<std::string> out(1);
@@ -23,36 +23,36 @@ std::string one_of(const std::vector<std::string_view>& names) {
   return text;
 }
 
-int whole_number(const std::string& flag, const std::string& text, int least) {
+int whole_number(const Where& at, const std::string& text, int least) {
   int n = 0;
   const char* end = text.data() + text.size();
   const auto [stop, error] = std::from_chars(text.data(), end, n);
   if (error == std::errc::result_out_of_range && stop == end && text.front() != '-')
-    throw InputError("", flag, "'" + text + "'",
+    throw InputError(at.file, at.pointer, at.quoted(text),
                      "a whole number of at most " + std::to_string(std::numeric_limits<int>::max()));
   if (error != std::errc{} || stop != end || n < least)
-    throw InputError("", flag, "'" + text + "'", "a whole number of at least " + std::to_string(least));
+    throw InputError(at.file, at.pointer, at.quoted(text), "a whole number of at least " + std::to_string(least));
   return n;
 }
 
-double fraction(const std::string& flag, const std::string& text) {
+double fraction(const Where& at, const std::string& text) {
   double x = 0;
   const char* end = text.data() + text.size();
   const auto [stop, error] = std::from_chars(text.data(), end, x);
   if (error != std::errc{} || stop != end || !(x >= 0 && x <= 1))
-    throw InputError("", flag, "'" + text + "'", "a number from 0 to 1");
+    throw InputError(at.file, at.pointer, at.quoted(text), "a number from 0 to 1");
   return x;
 }
 
-bool truth(const std::string& flag, const std::string& text) {
+bool truth(const Where& at, const std::string& text) {
   if (text == "true" || text == "yes" || text == "on" || text == "1") return true;
   if (text == "false" || text == "no" || text == "off" || text == "0") return false;
-  throw InputError("", flag, "'" + text + "'", "true or false");
+  throw InputError(at.file, at.pointer, at.quoted(text), "true or false");
 }
 
-void unknown_word(const std::string& flag, const std::string& text, const std::vector<std::string_view>& names) {
+void unknown_word(const Where& at, const std::string& text, const std::vector<std::string_view>& names) {
   const auto near = nearest_name(text, names);
-  throw InputError("", flag, "'" + text + "'", one_of(names), near ? "did you mean " + *near + "?" : "");
+  throw InputError(at.file, at.pointer, at.quoted(text), one_of(names), near ? "did you mean " + *near + "?" : "");
 }
 
-}  // namespace shardfit::cli
+}  // namespace shardfit::io
