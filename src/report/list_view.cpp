@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "block/parameter_count.hpp"
 #include "estimate/describe.hpp"
 #include "report/memory_groups.hpp"
 #include "shardfit/layout/rules.hpp"
@@ -31,17 +32,11 @@ std::string mlps_text(const TextSpec& text) {
   return fmt::format("{}", fmt::join(parts, ", "));
 }
 
-/// The published total, if an exact one is known.
-Cell published_total(const ModelSpec& model) {
-  for (const PublishedParams& params : model.exact_params)
-    if (params.of == "total") return count_cell(params.value);
-  return {};
-}
-
 Row model_row(const ModelSpec& model) {
+  const block::ParameterCount parameters = block::parameter_count(model);
   return {{text_cell(model.name), text_cell(model.family), count_cell(model.text.num_hidden_layers),
            count_cell(model.text.hidden_size), count_cell(model.text.vocab_size), Cell(model.vision.has_value()),
-           published_total(model), Cell(mlps_text(model.text))},
+           count_cell(parameters.total), count_cell(parameters.active), Cell(mlps_text(model.text))},
           RowKind::data,
           0};
 }
@@ -75,7 +70,8 @@ Document models_document(const std::vector<ModelSpec>& models) {
                    {"hidden_size", "hidden", ColumnKind::count},
                    {"vocab_size", "vocabulary", ColumnKind::count},
                    {"vision", "vision", ColumnKind::flag},
-                   {"published_parameters", "published parameters", ColumnKind::count},
+                   {"parameters", "parameters", ColumnKind::count},
+                   {"active_parameters", "active", ColumnKind::count},
                    {"mlps", "MLPs"}};
   for (const ModelSpec& model : models) table.rows.push_back(model_row(model));
   return listing("models", "Models", std::move(table), fmt::format("{} models; add one as models/NAME.json", models.size()));

@@ -11,6 +11,7 @@
 #include <string>
 
 #include "block/blocks.hpp"
+#include "block/parameter_count.hpp"
 #include "io/load.hpp"
 #include "shardfit/base/names.hpp"
 
@@ -117,6 +118,7 @@ TEST_CASE("shapes add up to every exact published total") {
     for (const char* of : {"total_text", "total_mtp", "total_vision", "total_without_mtp", "total_with_mtp",
                            "trainable_without_mtp", "trainable_with_mtp"})
       CHECK(counted(of, totals, file) == file["computed_params"][of].get<std::int64_t>());
+    CHECK(block::parameter_count(model).total == totals.text + totals.vision);
     for (const PublishedParams& published : model.exact_params) {
       CAPTURE(published.of);
       if (published.of == "checkpoint_elements") continue;  // how files pack weights is no property of training
