@@ -28,16 +28,8 @@ constexpr double kIndexBytes = 4;  ///< a chosen key
 constexpr double kModuleCalls = 2, kNormCalls = 1, kNormLaunches = 1, kRotationCalls = 1, kRotationLaunches = 1;
 constexpr double kCompressCalls = 3, kCompressLaunches = 4, kChoiceCalls = 2, kChoiceLaunches = 3;
 
-Op attention_part(const char* name) { return part_op(name, View::attention, GraphScope::attn); }
-
-Linear linear(const char* name, std::int64_t tokens, std::int64_t out, std::int64_t in, Split split,
-              bool already_cast = false) {
-  Linear l;
-  l.name = name;
-  l.tokens = double(tokens);
-  l.out = out;
-  l.in = in;
-  l.split = split;
+Linear linear(const char* name, std::int64_t tokens, std::int64_t out, std::int64_t in, Split split, bool already_cast) {
+  Linear l = linear(name, tokens, out, in, split);
   l.input_already_cast = already_cast;
   return l;
 }

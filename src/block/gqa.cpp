@@ -44,8 +44,6 @@ Widths widths_of(const GqaSpec& g, const Shapes& s) {
   return w;
 }
 
-Op attention_part(const char* name) { return part_op(name, View::attention, GraphScope::attn); }
-
 /// Fewer key-value heads than ranks: slices of the projection are no whole heads, so ranks gather it and take theirs.
 void add_head_gather(Op& op, const Widths& w, const Shapes& s) {
   const double bytes = double(s.tokens) * double(w.qkv_rows) * s.tp * s.e;

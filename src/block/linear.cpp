@@ -115,6 +115,18 @@ void keep_norm_output(Op& op, const Shapes& s, double rows, double cols, EnumSet
 
 double norm_statistics_width(const Shapes& s) { return s.norm == NormKind::layernorm ? kLayerNormStatistics : kRmsStatistics; }
 
+Op attention_part(const char* name) { return part_op(name, View::attention, GraphScope::attn); }
+
+Linear linear(const char* name, std::int64_t tokens, std::int64_t out, std::int64_t in, Split split) {
+  Linear l;
+  l.name = name;
+  l.tokens = double(tokens);
+  l.out = out;
+  l.in = in;
+  l.split = split;
+  return l;
+}
+
 Op part_op(const char* name, View view, std::optional<GraphScope> scope) {
   Op op;
   op.name = name;

@@ -24,6 +24,11 @@ struct Linear {
 
 /// An empty operation.
 Op part_op(const char* name, View view, std::optional<GraphScope> scope);
+/// One of a mixer of the attention view and scope.
+Op attention_part(const char* name);
+
+/// out[tokens, out], from `in` columns; sizes of one rank.
+Linear linear(const char* name, std::int64_t tokens, std::int64_t out, std::int64_t in, Split split);
 
 /// Adds a weight that is no linear layer's; it trains as the layer does.
 Weight& add_weight(Op& op, const char* name, ParamGroup group, std::int64_t rows, std::int64_t cols, Split split,

@@ -52,15 +52,8 @@ double rotation_bytes(const MlaSpec& m, const Widths& w, const Shapes& s) {
   return heads * s.e * (kReadAndWrite * (rope + copied) + kReadAndWrite / 2 * rope);
 }
 
-Op attention_part(const char* name) { return part_op(name, View::attention, GraphScope::attn); }
-
 Linear linear(LinearModule target, std::int64_t tokens, std::int64_t out, std::int64_t in, Split split) {
-  Linear l;
-  l.name = name_of(target).data();
-  l.tokens = double(tokens);
-  l.out = out;
-  l.in = in;
-  l.split = split;
+  Linear l = linear(name_of(target).data(), tokens, out, in, split);
   l.adapter = target;
   return l;
 }

@@ -32,16 +32,6 @@ constexpr double kCopies = 2;        ///< unfused, of a score: before and after 
 // Calls and launches beside the lists' (kind: counted in dsa.py: module, norm, rotations of q and k, score kernels, choice).
 constexpr double kIndexerCalls = 6, kIndexerLaunches = 14;
 
-Linear linear(const char* name, std::int64_t tokens, std::int64_t out, std::int64_t in) {
-  Linear l;
-  l.name = name;
-  l.tokens = double(tokens);
-  l.out = out;
-  l.in = in;
-  l.split = Split::replicated;
-  return l;
-}
-
 /// The indexer's gradient stops at its inputs: forward and weight gradient, never an input gradient.
 Shapes indexer_shapes(Shapes s) {
   s.train_weights = trains_base(s) && s.dsa_indexer_loss;
@@ -53,9 +43,9 @@ void add_index_projections(Op& op, const MlaSpec& m, const SparseSizes& z, const
   const SparseIndexerSpec& x = *m.indexer;
   const std::int64_t q_in = m.q_lora_rank.value_or(int(s.hidden)), query = std::int64_t(x.num_heads) * x.head_dim;
   Shapes own = indexer_shapes(s);
-  add_linear(op, linear("indexer_wq_b", s.tokens, query, q_in), own);
-  add_linear(op, linear("indexer_wk", s.tokens, x.head_dim, s.hidden), own);
-  add_linear(op, linear("indexer_weights_proj", s.tokens, x.num_heads, s.hidden), own);
+  add_linear(op, linear("indexer_wq_b", s.tokens, query, q_in, Split::replicated), own);
+  add_linear(op, linear("indexer_wk", s.tokens, x.head_dim, s.hidden, Split::replicated), own);
+  add_linear(op, linear("indexer_weights_proj", s.tokens, x.num_heads, s.hidden, Split::replicated), own);
   // Held, whether a loss trains it or not: what has no gradient has state in Megatron's buffers all the same.
   add_norm_weights(op, "indexer_k_norm", x.head_dim, NormKind::layernorm, s);
   for (Weight& w : op.weights) w.trainable = trains_base(s);

@@ -34,18 +34,6 @@ constexpr double kCoreCalls = 4, kCoreLaunches = 4;
 /// Mean keys of a causal query that sees at most `most`: the first ones see fewer.
 double mean_keys(double sequence, double most) { return sequence <= most ? sequence / 2 : most - most * most / (2 * sequence); }
 
-Op attention_part(const char* name) { return part_op(name, View::attention, GraphScope::attn); }
-
-Linear linear(const char* name, std::int64_t tokens, std::int64_t out, std::int64_t in, Split split) {
-  Linear l;
-  l.name = name;
-  l.tokens = double(tokens);
-  l.out = out;
-  l.in = in;
-  l.split = split;
-  return l;
-}
-
 Op down_op(const MlaSpec& m, const SparseSizes& z, const Shapes& s) {
   Op op = attention_part("linear_down_proj");
   const std::int64_t rows = s.stream_tokens, q_rank = m.q_lora_rank.value_or(0);

@@ -12,7 +12,7 @@ namespace shardfit::cli {
 namespace {
 
 /// "--micro-batch-size" of "--micro-batch-size,--mbs".
-std::string long_name(const LayoutFlag& flag) { return io::pieces(flag.flag, ',').front(); }
+std::string long_name(const LayoutFlag& flag) { return pieces(flag.flag, ',').front(); }
 
 bool is_open(const LayoutFlag& flag, const SearchSpace& space) { return flag.values && flag.values(space).size() > 1; }
 

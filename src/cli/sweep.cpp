@@ -27,7 +27,7 @@ struct Flags : SweepFlags {
 
 /// "0/4": the first of four.
 Shard shard_of(const std::string& text) {
-  const std::vector<std::string> parts = io::pieces(text, '/');
+  const std::vector<std::string> parts = pieces(text, '/');
   if (parts.size() != 2) throw InputError("", "--shard", "'" + text + "'", "i/n, as in 0/4");
   const Shard shard{std::uint32_t(io::whole_number("--shard", parts[0], 0)),
                     std::uint32_t(io::whole_number("--shard", parts[1]))};

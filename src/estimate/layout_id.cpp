@@ -5,6 +5,7 @@
 
 #include "shardfit/base/error.hpp"
 #include "shardfit/base/names.hpp"
+#include "shardfit/base/pieces.hpp"
 #include "shardfit/estimate/estimator.hpp"
 
 // An id is a row of "key value" words joined by '-': "tp2-cp1-pp4-vpp1-ep8-etp1-mbs1-sp1-optimizer-rc:none-...". The seven
@@ -116,16 +117,6 @@ class IdReader {
     }
     return out;
   }
-  static std::vector<std::string> pieces(std::string_view text, char separator) {
-    std::vector<std::string> out(1);
-    for (char c : text) {
-      if (c == separator)
-        out.emplace_back();
-      else
-        out.back() += c;
-    }
-    return out;
-  }
 
  private:
   const std::string& id_;
@@ -135,7 +126,7 @@ void read_overlap(const IdReader& read, const std::vector<std::string>& p, const
   layout.overlap = {.grad_reduce = false, .param_gather = false};
   if (p.size() != 2) read.fail(word, "ov:gr+pg+tp+ep+dw");
   if (p[1] == "none") return;
-  for (const std::string& on : IdReader::pieces(p[1], '+')) {
+  for (const std::string& on : pieces(p[1], '+')) {
     if (on == "gr")
       layout.overlap.grad_reduce = true;
     else if (on == "pg")
@@ -164,7 +155,7 @@ void read_recompute(const IdReader& read, const std::vector<std::string>& p, con
 }
 
 void read_word(const IdReader& read, const std::string& word, Layout& layout) {
-  const std::vector<std::string> p = IdReader::pieces(word, ':');
+  const std::vector<std::string> p = pieces(word, ':');
   const std::string& key = p[0];
   const auto part = [&](std::size_t i) -> const std::string& {
     if (i >= p.size()) read.fail(word, "a value after '" + key + ":'");
@@ -222,14 +213,14 @@ void read_word(const IdReader& read, const std::string& word, Layout& layout) {
 
 /// What a word sets: its key without the number; the four ways to split a pipeline are one.
 std::string field_of(const std::string& word) {
-  std::string key = IdReader::pieces(word, ':')[0];
+  std::string key = pieces(word, ':')[0];
   while (!key.empty() && std::isdigit((unsigned char)key.back())) key.pop_back();
   return key == "accounting" || key == "layout" || key == "pattern" ? "split" : key;
 }
 
 /// Refuses values behind those that a word has, which nothing would read.
 void refuse_surplus(const IdReader& read, const std::string& word) {
-  const std::vector<std::string> p = IdReader::pieces(word, ':');
+  const std::vector<std::string> p = pieces(word, ':');
   std::size_t most = 1;
   for (const auto& [key, values] : {std::pair{"disp", 1},
                                     {"cpc", 1},
@@ -281,7 +272,7 @@ Layout parse_layout_id(const std::string& id) {
   Layout layout;
   const IdReader read(id);
   std::set<std::string> seen;
-  for (const std::string& word : IdReader::pieces(id, '-')) {
+  for (const std::string& word : pieces(id, '-')) {
     read_word(read, word, layout);
     refuse_surplus(read, word);
     if (!seen.insert(field_of(word)).second) read.fail(word, "each field of the layout once");

@@ -4,109 +4,10 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "io/hf_families.hpp"
+
 namespace shardfit::io {
 namespace {
-
-/// What the code of a family does and its configuration does not say.
-struct HfFamily {
-  const char* model_type;
-  const char* experts = nullptr;       ///< key of their number; none: dense
-  const char* expert_width = nullptr;  ///< key of an expert's width
-  const char* qk_norm = "none";
-  bool qkv_bias = false;
-  bool mla = false;
-  bool indexer = false;           ///< DeepSeek sparse attention
-  const char* score = "softmax";  ///< the router's, where the configuration does not say
-  const char* topk_method = "";   ///< the same
-};
-
-constexpr HfFamily kFamilies[] = {
-    {.model_type = "llama"},
-    {.model_type = "mistral"},
-    {.model_type = "qwen2", .qkv_bias = true},
-    {.model_type = "qwen3", .qk_norm = "per_head"},
-    {.model_type = "mixtral", .experts = "num_local_experts", .expert_width = "intermediate_size"},
-    {.model_type = "olmoe", .experts = "num_experts", .expert_width = "intermediate_size", .qk_norm = "per_layer"},
-    {.model_type = "qwen2_moe", .experts = "num_experts", .expert_width = "moe_intermediate_size", .qkv_bias = true},
-    {.model_type = "qwen3_moe", .experts = "num_experts", .expert_width = "moe_intermediate_size", .qk_norm = "per_head"},
-    {.model_type = "deepseek_v2", .experts = "n_routed_experts", .expert_width = "moe_intermediate_size", .mla = true},
-    {.model_type = "deepseek_v3",
-     .experts = "n_routed_experts",
-     .expert_width = "moe_intermediate_size",
-     .mla = true,
-     .score = "sigmoid",
-     .topk_method = "noaux_tc"},
-    {.model_type = "deepseek_v32",
-     .experts = "n_routed_experts",
-     .expert_width = "moe_intermediate_size",
-     .mla = true,
-     .indexer = true,
-     .score = "sigmoid",
-     .topk_method = "noaux_tc"},
-    {.model_type = "glm_moe_dsa",
-     .experts = "n_routed_experts",
-     .expert_width = "moe_intermediate_size",
-     .mla = true,
-     .indexer = true,
-     .score = "sigmoid",
-     .topk_method = "noaux_tc"},
-    {.model_type = "kimi_k2",
-     .experts = "n_routed_experts",
-     .expert_width = "moe_intermediate_size",
-     .mla = true,
-     .score = "sigmoid",
-     .topk_method = "noaux_tc"},
-};
-
-/// Keys that say nothing of a layer's shape or work: how weights start, what tokens mean, how generation and losses go, rope's
-/// angles, the checkpoint's format. Those of shapes that a family does not read are not here.
-constexpr std::string_view kNoShape[] = {"_name_or_path",
-                                         "architectures",
-                                         "attention_dropout",
-                                         "aux_loss_alpha",
-                                         "auto_map",
-                                         "bos_token_id",
-                                         "dtype",
-                                         "eos_token_id",
-                                         "ep_size",
-                                         "id2label",
-                                         "index_share_for_mtp_iteration",
-                                         "indexer_rope_interleave",
-                                         "initializer_range",
-                                         "label2id",
-                                         "max_window_layers",
-                                         "norm_topk_prob",
-                                         "original_max_position_embeddings",
-                                         "output_router_logits",
-                                         "pad_token_id",
-                                         "partial_rotary_factor",
-                                         "pretraining_tp",
-                                         "quantization_config",
-                                         "rms_norm_eps",
-                                         "rope_interleave",
-                                         "rope_parameters",
-                                         "rope_scaling",
-                                         "rope_theta",
-                                         "routed_scaling_factor",
-                                         "router_aux_loss_coef",
-                                         "router_jitter_noise",
-                                         "seq_aux",
-                                         "torch_dtype",
-                                         "transformers_version",
-                                         "unk_token_id",
-                                         "use_cache"};
-
-constexpr const char* kWriteOne = "write a model file: copy the nearest of models/; models/README.md names every key";
-
-HfFamily family_of(Object& config) {
-  const std::string type = config.at("model_type").as_text();
-  std::string known;
-  for (const HfFamily& family : kFamilies) {
-    if (type == family.model_type) return family;
-    known += (known.empty() ? "" : ", ") + std::string(family.model_type);
-  }
-  config.at("model_type").refuse("a Hugging Face configuration of " + known, kWriteOne);
-}
 
 /// Width of a head: a share of the hidden size where the configuration does not say.
 int head_dim_of(Object& config, int hidden, int heads) {
@@ -120,14 +21,14 @@ void refuse_layer_types(Object& config) {
   const auto types = config.find("layer_types");
   if (!types) return;
   for (const Value& type : types->as_list())
-    if (type.as_text() != "full_attention") type.refuse("\"full_attention\" in every layer", kWriteOne);
+    if (type.as_text() != "full_attention") type.refuse("\"full_attention\" in every layer", kWriteModelFile);
 }
 
 Json mixer_of(Object& config, const HfFamily& family, int hidden) {
   const int heads = config.at("num_attention_heads").as_int(1);
   refuse_layer_types(config);
   if (config.get("use_sliding_window", false))
-    config.at("use_sliding_window").refuse("false: which layers have a window is not told", kWriteOne);
+    config.at("use_sliding_window").refuse("false: which layers have a window is not told", kWriteModelFile);
   if (family.mla) {
     if (config.get("attention_bias", false))
       config.at("attention_bias").refuse("false: biases of latent projections are not modelled");
@@ -221,7 +122,7 @@ std::vector<bool> layers_that_share(Object& config, const HfFamily& family, int 
   const int every = config.get("index_topk_freq", 1, 1), offset = std::max(1, config.get("index_skip_topk_offset", 0, 0));
   for (int i = 0; i < layers; ++i) shares[std::size_t(i)] = std::max(i + 1 - offset, 0) % every != 0;
   if (config.find("index_topk_pattern"))
-    config.at("index_topk_pattern").refuse("null, with indexer_types or index_topk_freq", kWriteOne);
+    config.at("index_topk_pattern").refuse("null, with indexer_types or index_topk_freq", kWriteModelFile);
   if (const auto types = config.find("indexer_types")) {
     const std::vector<Value> list = types->as_list();
     if (int(list.size()) != layers) types->refuse("one entry a layer, " + std::to_string(layers));
@@ -253,8 +154,7 @@ void tell_of_unread(Object& config, const Value& value, std::vector<std::string>
   for (const std::string& key : config.unasked()) {
     const Json& v = value.json()[key];
     const bool nothing = v.is_null() || v == Json(false) || v == Json(0) || (v.is_structured() && v.empty());
-    if (!nothing && std::find(std::begin(kNoShape), std::end(kNoShape), key) == std::end(kNoShape))
-      keys += (keys.empty() ? "" : ", ") + key;
+    if (!nothing && !says_no_shape(key)) keys += (keys.empty() ? "" : ", ") + key;
   }
   if (!keys.empty()) notes.push_back("keys of the Hugging Face configuration that are not read: " + keys + " (model)");
 }
@@ -277,9 +177,9 @@ bool is_hf_config(const Value& value) {
 
 Json model_of_hf(const Value& value, std::vector<std::string>* notes) {
   Object config(value);
-  const HfFamily family = family_of(config);
+  const HfFamily family = hf_family_of(config);
   if (const std::string act = config.get("hidden_act", "silu"); act != "silu")
-    config.at("hidden_act").refuse("\"silu\"", kWriteOne);
+    config.at("hidden_act").refuse("\"silu\"", kWriteModelFile);
   const int hidden = config.at("hidden_size").as_int(1), layers = config.at("num_hidden_layers").as_int(1);
   const std::vector<bool> with_experts = layers_with_experts(config, family, layers),
                           shares = layers_that_share(config, family, layers);

@@ -6,17 +6,6 @@
 
 namespace shardfit::io {
 
-std::vector<std::string> pieces(std::string_view text, char separator) {
-  std::vector<std::string> out(1);
-  for (char c : text) {
-    if (c == separator)
-      out.emplace_back();
-    else
-      out.back() += c;
-  }
-  return out;
-}
-
 std::string one_of(const std::vector<std::string_view>& names) {
   std::string text;
   for (std::string_view name : names) text += (text.empty() ? "one of " : ", ") + std::string(name);

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "io/reader.hpp"
+#include "shardfit/base/pieces.hpp"
 
 namespace shardfit::io {
 
@@ -20,9 +21,6 @@ struct Where {
 };
 
 // Values that are written as one word, in files and after flags alike. All throw InputError, which says where.
-
-/// "a:b:c" -> {"a", "b", "c"}.
-std::vector<std::string> pieces(std::string_view text, char separator);
 
 /// "one of a, b, c".
 std::string one_of(const std::vector<std::string_view>& names);

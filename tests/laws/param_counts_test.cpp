@@ -129,6 +129,26 @@ TEST_CASE("shapes add up to every exact published total") {
   CHECK(met >= 20);
 }
 
+TEST_CASE("a token meets its share of the routed experts, and all else") {
+  int with_experts = 0;
+  for (const std::string& name : io::list_models()) {
+    CAPTURE(name);
+    const ModelSpec model = io::load_model(name);
+    const block::ParameterCount count = block::parameter_count(model);
+    Counts groups = count_groups(model);
+    const std::int64_t routed = groups["routed_experts"];
+    std::int64_t chosen = 0;
+    for (const MlpSpec& mlp : model.text.mlps)
+      if (const auto* moe = std::get_if<MoeMlpSpec>(&mlp.kind)) chosen = routed / moe->num_experts * moe->num_experts_per_tok;
+    CHECK(count.active == count.total - routed + chosen);
+    with_experts += routed > 0;
+  }
+  CHECK(with_experts > 20);
+  // The names say it: A22B, A3B.
+  CHECK(block::parameter_count(io::load_model("Qwen3-235B-A22B")).active / 1'000'000'000 == 22);
+  CHECK(block::parameter_count(io::load_model("Qwen3-30B-A3B")).active / 1'000'000'000 == 3);
+}
+
 TEST_CASE("tensor-parallel, expert and context shares add up to the model") {
   for (const std::string& name : {std::string("Qwen3-VL-235B-A22B"), std::string("DeepSeek-V3"), std::string("gpt-oss-120b")}) {
     CAPTURE(name);
